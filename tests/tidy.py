@@ -531,7 +531,7 @@ def main():
                 text = f.read()
         except UnicodeDecodeError:
             continue  # a corpus, a picture
-        if path == "LICENSE":
+        if os.path.basename(path) == "LICENSE":
             continue
         check_lines(path, text.split("\n"))
         check_english(path, text)

@@ -1,12 +1,17 @@
-"""The driver of the Python client: see test_clients.py."""
+"""The driver of the Python client: see test_clients.py.
+
+With $DDBLOCK_CLIENT, of the package that is installed.
+"""
 import os
 import queue
 import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "..", "..", "contrib", "clients",
-                                "python"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(HERE)
+if "DDBLOCK_CLIENT" not in os.environ:
+    sys.path.insert(0, os.path.join(HERE, "..", "..", "contrib", "clients",
+                                    "python"))
 import ddblock  # noqa: E402
 import old  # noqa: E402
 

@@ -1,10 +1,13 @@
 """The driver of the asyncio client: that of the other one, over a facade."""
 import asyncio
 import concurrent.futures
+import os
+import sys
 import threading
 
-import driver
-import ddblock
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+import driver  # noqa: E402
+import ddblock  # noqa: E402
 
 loop = asyncio.new_event_loop()
 
@@ -97,7 +100,7 @@ class Client:
 
     def events(self, _timeout):
         while True:
-            event = await_(asyncio.wait_for(anext(self.queue), 60))
+            event = await_(asyncio.wait_for(self.queue.__anext__(), 60))
             event.hold = Hold(event.hold)
             yield event
 

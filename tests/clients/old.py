@@ -8,8 +8,14 @@ import queue
 import time
 
 import ddblock
-from ddblock import DynamoDBLock, DynamoDBLockClient, DynamoDBLockError
+if hasattr(ddblock, "__path__"):  # the package
+    import ddblock.python_dynamodb_lock as moved
+else:
+    import ddblock_python_dynamodb_lock as moved
 
+DynamoDBLock = moved.DynamoDBLock
+DynamoDBLockClient = moved.DynamoDBLockClient
+DynamoDBLockError = moved.DynamoDBLockError
 MOMENT = datetime.timedelta(milliseconds=50)
 LONG_S = 60
 
@@ -45,7 +51,7 @@ def context_management():
             with lock_client.acquire_lock(
                     "my_key", raise_context_exception=is_raised) as lock:
                 # A release that fails does not hide it.
-                lock_client.request("RELEASE", id=lock.id)
+                lock_client.request("RELEASE", id=lock.hold.id)
                 raise ValueError("the body")
         except ValueError as e:
             say(e)
@@ -116,13 +122,13 @@ def errors():
         other.release_lock(lock, best_effort=False)
     except DynamoDBLockError as e:
         say(e.code == DynamoDBLockError.LOCK_NOT_OWNED, lock.status)
-    lock_client.request("RELEASE", id=lock.id)
+    lock_client.request("RELEASE", id=lock.hold.id)
     try:
         lock.release(best_effort=False)
     except DynamoDBLockError as e:
         say(e.code)
     lock = lock_client.acquire_lock("my_key")
-    lock_client.request("RELEASE", id=lock.id)
+    lock_client.request("RELEASE", id=lock.hold.id)
     lock.release()
     lock_client.release_lock(lock, best_effort=True)
     say(state(other, "my_key"))
@@ -177,10 +183,10 @@ def heartbeats():
     """A lock that is told of no trouble, beyond its first lease."""
     lock_client = DynamoDBLockClient()
     lock = lock_client.acquire_lock("my_key", app_callback=say)
-    until, version = lock.until_boot_ms, lock.record_version_number
+    until, version = lock.hold.until_boot_ms, lock.record_version_number
     say("held", until)
     input()
-    say(lock.status, lock.until_boot_ms > until,
+    say(lock.status, lock.hold.until_boot_ms > until,
         lock.record_version_number != version)
     lock_client.close()
 

@@ -32,15 +32,16 @@ are. (A name that is no Python name: `client.acquire(key, **{"attr.stage":
 "first"})`.)
 
 A Client may be used by several threads. AsyncClient is the same for asyncio.
-At the end are the names of python_dynamodb_lock, for programs that move.
+Beside this file is ddblock_python_dynamodb_lock.py: the names of that library,
+for programs that move.
 """
+from __future__ import annotations
+
 import asyncio
-import base64
+import builtins
 import collections
 import concurrent.futures
 import datetime
-import decimal
-import json
 import os
 import queue
 import random
@@ -49,6 +50,24 @@ import select
 import socket
 import threading
 import time
+from types import TracebackType
+from typing import (Any, AsyncIterator, Callable, Dict, Generic, Iterator,
+                    List, Mapping, Optional, Protocol, Sequence, Type, TypeVar,
+                    Union, cast)
+
+__all__ = ["AsyncClient", "AsyncHold", "Client", "Error", "Event", "Fields",
+           "Hold", "Key", "Keys", "Pending", "Reply", "Value", "boot_ms",
+           "decode", "encode"]
+
+# What there is for the types alone is spelled for Python 3.8.
+Key = Union[str, bytes]
+Keys = Union[Key, Sequence[Key]]  # several: a list or a tuple
+# Of an argument of a request.
+Value = Union[None, bool, int, float, str, bytes, bytearray,
+              datetime.timedelta, Sequence[str]]
+HoldT = TypeVar("HoldT", bound="_Hold")
+ResultT = TypeVar("ResultT")
+ClientT = TypeVar("ClientT", bound="Client")
 
 DEFAULT_SOCKET = "/run/ddblockd/ddblockd.sock"
 EVENTS_MAX = 1024  # unread; the oldest are dropped first
@@ -72,47 +91,50 @@ class Error(Exception):
     is the code behind it, if the daemon says so; fields has all.
     """
 
-    def __init__(self, code, text="", fields=None):
+    def __init__(self, code: str, text: str = "",
+                 fields: Optional[Fields] = None) -> None:
         super().__init__(code, text)
         self.code = code
         self.text = text
         self.fields = Fields() if fields is None else fields
 
     @property
-    def cause(self):
+    def cause(self) -> Optional[str]:
         return self.fields.get("cause")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.code}: {self.text}" if self.text else self.code
 
 
-class Fields(dict):
+class Fields(Dict[str, str]):
     """The arguments of a line: text, in which bytes() finds the bytes."""
 
-    def bytes(self, name):
+    def bytes(self, name: str) -> builtins.bytes:
         return self[name].encode("utf-8", "surrogateescape")
 
 
 class Reply:
     """The answer OK: fields, text, and the rows before it."""
 
-    def __init__(self, fields, text, rows):
+    def __init__(self, fields: Fields, text: str,
+                 rows: List[Fields]) -> None:
         self.fields = fields
         self.text = text
         self.rows = rows
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> str:
         return self.fields[name]
 
 
-class Event:
+class Event(Generic[HoldT]):
     """An event from the daemon, such as LOCK_IN_DANGER.
 
     hold is the hold of the event, if any. LOCK_LOST also comes from here, with
     reason=expired or, when the connection ended, reason=disconnected.
     """
 
-    def __init__(self, name, fields, hold=None):
+    def __init__(self, name: str, fields: Fields,
+                 hold: Optional[HoldT] = None) -> None:
         self.name = name
         self.fields = fields
         self.hold = hold
@@ -120,12 +142,12 @@ class Event:
 
 # ---- the wire ------------------------------------------------------------
 
-def boot_ms():
+def boot_ms() -> int:
     """The clock of all deadlines: it goes on while the host sleeps."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000000
 
 
-def encode(value):
+def encode(value: Value) -> str:
     """A value in its form on the wire."""
     if isinstance(value, bool):
         value = "yes" if value else "no"
@@ -142,7 +164,7 @@ def encode(value):
     return "%3A" + text[1:] if text.startswith(":") else text
 
 
-def decode(text):
+def decode(text: str) -> str:
     """The text of a value; bytes that are not UTF-8 become surrogates."""
     data = re.sub(rb"%([0-9A-Fa-f]{2})",
                   lambda match: bytes([int(match[1], 16)]),
@@ -150,7 +172,7 @@ def decode(text):
     return data.decode("utf-8", "surrogateescape")
 
 
-def duration_ms(text):
+def duration_ms(text: str) -> int:
     """A duration as the daemon writes it: 250ms, 9.5s."""
     match = re.fullmatch(r"([0-9]+)(ms)|([0-9]+(?:\.[0-9]+)?)s", text)
     if match is None:
@@ -158,11 +180,12 @@ def duration_ms(text):
     return int(match[1]) if match[2] else int(float(match[3]) * 1000)
 
 
-def _keys(key):
-    return key if isinstance(key, (list, tuple)) else [key]
+def _keys(key: Keys) -> Sequence[Key]:
+    return key if isinstance(key, (list, tuple)) else [cast(Key, key)]
 
 
-def _request_line(tag, verb, key, arguments):
+def _request_line(tag: str, verb: str, key: Optional[Keys],
+                  arguments: Mapping[str, Value]) -> bytes:
     words = [f"#{tag}", verb]
     if key is not None:
         words += [encode(each) for each in _keys(key)]
@@ -171,12 +194,12 @@ def _request_line(tag, verb, key, arguments):
     return " ".join(words).encode() + b"\n"
 
 
-def _parse(line):
+def _parse(line: str) -> tuple[Optional[str], str, str, Fields, str]:
     """(tag, kind, word, fields, text) of a line."""
     words = line.rstrip("\r").split(" ")
     tag = words.pop(0)[1:] if words[0].startswith("#") else None
     kind = words.pop(0) if words else ""
-    word = None
+    word = ""
     if kind.startswith("!"):
         kind, word = "!", kind[1:]
     elif kind == "ERR":
@@ -191,7 +214,7 @@ def _parse(line):
     return tag, kind, word, fields, ""
 
 
-def _token(fields):
+def _token(fields: Fields) -> int:
     """Of any size; 0: the namespace's record format has none."""
     return int(fields.get("token_text") or fields.get("token") or 0)
 
@@ -199,103 +222,122 @@ def _token(fields):
 class _Hold:
     """The common part of the holds of both clients."""
 
-    def __init__(self, client, pending, reply):
+    def __init__(self, session: _Session[Any], pending: _Pending,
+                 reply: Reply) -> None:
         fields = reply.fields
-        self.client = client
-        self.key = fields.get("key", pending.key)  # known only from RESUME
+        self._session = session
+        # Known only from RESUME, if that is the request.
+        self.key: Keys = fields.get("key", pending.key or "")
         self.reply = reply
         self.id = fields["id"]
         keys = [decode(encode(each)) for each in _keys(self.key)]
-        rows = reply.rows or [{**fields, "key": keys[0]}]
+        rows = reply.rows or [Fields({**fields, "key": keys[0]})]
         self.tokens = {row["key"]: _token(row) for row in rows}
         self.token = self.tokens[keys[0]]  # of several, that of the first
         self.mode = fields.get("mode", "exclusive")
-        self.ns = (fields.get("ns") or pending.arguments.get("ns")
-                   or client.default_ns)
+        self.ns = str(fields.get("ns") or pending.arguments.get("ns")
+                      or session.default_ns)
         self.is_manual = pending.arguments.get("renew") == "manual"
         self.until_boot_ms = int(fields.get("until_boot_ms", NEVER_MS))
         self.end_boot_ms = fields.get("end_boot_ms")  # of its max_hold
         self.margin_ms = duration_ms(fields.get("margin", "0s"))
         # By the daemon, if it ends the connection.
-        self.is_kept = client._session.resumes and (
+        self.is_kept = session.resumes and (
             "secret" in fields or pending.verb == "RESUME")
-        self.reason = None  # of the loss
+        self.reason: Optional[str] = None  # of the loss
         self.count = 1  # how often it is held: once, if it is not reentrant
-        self.releasing = []  # each RELEASE that is under way
+        # Each RELEASE that is under way.
+        self.releasing: List[_Pending] = []
 
     @property
-    def is_released(self):
+    def is_released(self) -> bool:
         return self.count <= 0
 
-    def is_valid(self):
+    def is_valid(self) -> bool:
         """May the guarded resource be used? True only before the deadline."""
         return (not self.is_released and self.reason is None
                 and boot_ms() < self.good_ms())
 
-    def good_ms(self):
+    def good_ms(self) -> int:
         """The deadline; without a connection half a margin earlier."""
         return self.until_boot_ms - (
-            self.margin_ms // 2 if self.client._session.is_away else 0)
+            self.margin_ms // 2 if self._session.is_away else 0)
 
-    def remaining(self):
+    def remaining(self) -> float:
         """Seconds to the deadline, unless a renewal moves it on."""
         if self.is_released or self.reason is not None:
             return 0.0
         return max(self.good_ms() - boot_ms(), 0) / 1000
 
-    def extend(self, fields):
+    def extend(self, fields: Fields) -> None:
         """A deadline moves forward only, and not beyond the hold's end."""
         until = int(fields.get("until_boot_ms", 0))
         if self.end_boot_ms is not None:
             until = min(until, int(self.end_boot_ms))
         self.until_boot_ms = max(self.until_boot_ms, until)
 
-    def lost_error(self):
+    def lost_error(self) -> Error:
         return Error("LOCK_LOST", f"the lock was lost: {self.reason}")
 
 
 class _Pending:
-    """A request under way: future gets its Reply or, for a grant, its hold."""
+    """A request under way: future gets its Reply or, for a grant, its hold.
 
-    def __init__(self, tag, verb, key, arguments, future, on_row=None):
+    It is a future of concurrent.futures or of asyncio.
+    """
+
+    def __init__(self, tag: str, verb: str, key: Optional[Keys],
+                 arguments: Mapping[str, Value], future: Any,
+                 on_row: Optional[Callable[[Fields], object]] = None) -> None:
         self.tag = tag
         self.verb = verb
         self.key = key
         self.arguments = arguments
         self.future = future
-        self.rows = []
+        self.rows: List[Fields] = []
         self.on_row = on_row or self.rows.append
         self.is_abandoned = False
-        self.resumed = {}  # holds, by their ids
+        self.resumed: Dict[str, _Hold] = {}  # by their ids
 
     @property
-    def is_awaited(self):
+    def is_awaited(self) -> bool:
         return not (self.is_abandoned or self.future.done())
 
 
-class _Session:
+class _Owner(Protocol[HoldT]):
+    """The client of a session: what the session asks for."""
+
+    def _write(self, line: bytes) -> None: ...
+    def _new_hold(self, pending: _Pending, reply: Reply) -> HoldT: ...
+    def _new_future(self) -> Any: ...
+    def _tell(self, event: Event[HoldT]) -> None: ...
+
+
+class _Session(Generic[HoldT]):
     """The protocol without socket, thread or loop: lines in, lines out.
 
-    The client that owns it gives write(bytes), new_hold(pending, reply),
-    tell(event) and new_future(), and calls it from one thread at a time.
+    Its client calls it from one thread at a time.
     """
 
-    def __init__(self, client):
+    def __init__(self, client: _Owner[HoldT]) -> None:
         self.client = client
         self.buffer = b""
         self.serial = 0
         self.line_max = LINE_MAX
-        self.pending = {}
-        self.holds = {}
-        self.secret = None
-        self.ended = None  # the Error for later callers
-        self.hello = {}  # the arguments of HELLO
+        self.default_ns = "default"
+        self.pending: Dict[str, _Pending] = {}
+        self.holds: Dict[str, HoldT] = {}
+        self.secret: Optional[str] = None
+        self.ended: Optional[Error] = None  # for later callers
+        self.hello: Dict[str, Value] = {}  # the arguments of HELLO
         self.resumes = False  # does it connect again?
         self.is_away = False  # until RESUME is answered
-        self.found = set()  # by its rows
+        self.found: set[str] = set()  # by its rows
         self.pause_s = 0.0
 
-    def start(self, verb, key, arguments, on_row=None):
+    def start(self, verb: str, key: Optional[Keys],
+              arguments: Mapping[str, Value],
+              on_row: Optional[Callable[[Fields], object]] = None) -> _Pending:
         """Send a request: a _Pending."""
         if self.ended is not None:
             raise self.ended
@@ -303,19 +345,21 @@ class _Session:
             raise Error("NO_DAEMON", "the connection broke; another is tried")
         return self._send(verb, key, arguments, on_row)
 
-    def _send(self, verb, key, arguments, on_row=None):
+    def _send(self, verb: str, key: Optional[Keys],
+              arguments: Mapping[str, Value],
+              on_row: Optional[Callable[[Fields], object]] = None) -> _Pending:
         self.serial += 1
         tag = str(self.serial)
         line = _request_line(tag, verb, key, arguments)
         if len(line) > self.line_max:
             raise Error("BAD_REQUEST", "the request is longer than a line")
         pending = _Pending(tag, verb, key, arguments,
-                           self.client.new_future(), on_row)
+                           self.client._new_future(), on_row)
         self.pending[tag] = pending
-        self.client.write(line)
+        self.client._write(line)
         return pending
 
-    def release(self, hold, arguments):
+    def release(self, hold: HoldT, arguments: Mapping[str, Value]) -> Any:
         """Once, as often as it is held: a future; None: it was released."""
         if hold.is_released:
             return None
@@ -332,7 +376,7 @@ class _Session:
         hold.releasing.append(pending)
         return pending.future
 
-    def abandon(self, pending):
+    def abandon(self, pending: _Pending) -> None:
         """The caller does not wait any more. A grant is released."""
         future = pending.future
         if pending.tag not in self.pending:
@@ -347,11 +391,11 @@ class _Session:
             if pending.verb in CANCELLABLE:
                 self.send_unheard("CANCEL", tag=pending.tag)
 
-    def send_unheard(self, verb, **arguments):
+    def send_unheard(self, verb: str, **arguments: Value) -> None:
         if self.ended is None and not self.is_away:
             self.start(verb, None, arguments).is_abandoned = True
 
-    def feed(self, data):
+    def feed(self, data: bytes) -> None:
         lines = (self.buffer + data).split(b"\n")
         self.buffer = lines.pop()
         for line in lines:
@@ -359,13 +403,14 @@ class _Session:
                 line.decode("utf-8", "surrogateescape"))
             if kind == "!":
                 self._event(word, fields)
-            elif tag in self.pending:
+            elif tag is not None and tag in self.pending:
                 self._answer(self.pending[tag], kind, word, fields, text)
             elif kind == "ERR" and (not self.resumes or word in FINAL):
                 # It refuses the connection, not a request of ours.
                 self.end(Error(word, text, fields))
 
-    def _answer(self, pending, kind, word, fields, text):
+    def _answer(self, pending: _Pending, kind: str, word: str, fields: Fields,
+                text: str) -> None:
         try:
             if kind == "+":
                 self._row(pending, fields)
@@ -388,21 +433,21 @@ class _Session:
             if pending.is_awaited:
                 pending.future.set_result(result)
 
-    def _fail(self, pending, error):
+    def _fail(self, pending: _Pending, error: Error) -> None:
         if pending.is_awaited:
             pending.future.set_exception(error)
 
-    def _result(self, pending, reply):
+    def _result(self, pending: _Pending, reply: Reply) -> object:
         if pending.verb in GRANTING:
             return self._grant(pending, reply)
         if pending.verb == "RESUME":
-            self.secret = pending.arguments["secret"]
+            self.secret = str(pending.arguments["secret"])
             return list(pending.resumed.values())
         if pending.verb == "HELLO":
             self.line_max = int(reply.fields.get("line_max", LINE_MAX))
         return reply
 
-    def _row(self, pending, fields):
+    def _row(self, pending: _Pending, fields: Fields) -> None:
         """A row of RESUME: a lock that this client holds from here on."""
         if pending.verb != "RESUME":
             pending.on_row(fields)
@@ -421,7 +466,7 @@ class _Session:
         if fields["state"] == "lost":
             self.lose(hold, fields["reason"])
 
-    def _grant(self, pending, reply):
+    def _grant(self, pending: _Pending, reply: Reply) -> Optional[HoldT]:
         if not pending.is_awaited:
             self._give_back(reply["id"])
             return None
@@ -433,8 +478,8 @@ class _Session:
         hold.extend(reply.fields)
         return hold
 
-    def _begin(self, pending, reply):
-        hold = self.client.new_hold(pending, reply)
+    def _begin(self, pending: _Pending, reply: Reply) -> HoldT:
+        hold = self.client._new_hold(pending, reply)
         left = hold.until_boot_ms - boot_ms()
         if "until_boot_ms" in reply.fields and \
                 left > duration_ms(reply["remaining"]) + LOOK_MS:
@@ -444,15 +489,16 @@ class _Session:
         self.holds[hold.id] = hold
         return hold
 
-    def _give_back(self, hold_id):
+    def _give_back(self, hold_id: str) -> None:
         self.send_unheard("RELEASE", id=hold_id)
 
-    def _released(self, pending, kind, word, fields):
+    def _released(self, pending: _Pending, kind: str, word: str,
+                  fields: Fields) -> None:
         """The daemon says how often it is still held.
 
         A release that was refused for its arguments is repeated without them.
         """
-        hold = self.holds.get(pending.arguments.get("id"))
+        hold = self.holds.get(str(pending.arguments.get("id")))
         if hold is None or pending not in hold.releasing:
             return
         hold.releasing.remove(pending)
@@ -462,13 +508,13 @@ class _Session:
             self._give_back(hold.id)
         self._forget(hold)
 
-    def _forget(self, hold):
+    def _forget(self, hold: HoldT) -> None:
         """Unless it is held once more, or a release is under way."""
         if hold.is_released and not hold.releasing:
             self.holds.pop(hold.id, None)
 
-    def _event(self, name, fields):
-        hold = self.holds.get(fields.get("id"))
+    def _event(self, name: str, fields: Fields) -> None:
+        hold = self.holds.get(fields.get("id", ""))
         if name == "RENEWED":
             for each in self.holds.values():
                 if each.ns == fields.get("ns") and not each.is_manual and \
@@ -481,9 +527,10 @@ class _Session:
             return
         if hold is not None:
             hold.extend(fields)
-        self.client.tell(Event(name, fields, hold))
+        self.client._tell(Event(name, fields, hold))
 
-    def lose(self, hold, reason, fields=None):
+    def lose(self, hold: HoldT, reason: str,
+             fields: Optional[Fields] = None) -> None:
         """The hold is lost: once, and for ever."""
         del self.holds[hold.id]
         hold.reason = reason
@@ -492,17 +539,17 @@ class _Session:
             self._fail(pending, hold.lost_error())
         if hold.is_released:
             return
-        self.client.tell(Event("LOCK_LOST", Fields(fields or {
+        self.client._tell(Event("LOCK_LOST", Fields(fields or {
             "id": hold.id, "reason": reason}), hold))
 
-    def next_ms(self):
+    def next_ms(self) -> Optional[int]:
         """When to look at the deadlines next, from now; None: at no time."""
         if not self.holds:
             return None
         first = min(hold.good_ms() for hold in self.holds.values())
         return min(max(first - boot_ms(), 0), LOOK_MS)
 
-    def judge(self):
+    def judge(self) -> None:
         """Call it when all input was fed: it may be a renewal."""
         now = boot_ms()
         for hold in list(self.holds.values()):
@@ -514,7 +561,7 @@ class _Session:
 
     # -- the connection breaks, and there is another --------------------------
 
-    def part(self, error):
+    def part(self, error: Error) -> bool:
         """It broke. True: another is tried, for what the daemon keeps."""
         if self.ended is not None:
             return False
@@ -532,24 +579,25 @@ class _Session:
             return False
         if not self.is_away:
             self.is_away = True
-            self.client.tell(Event("BROKEN", Fields()))
+            self.client._tell(Event("BROKEN", Fields()))
         return True
 
-    def next_pause_s(self):
+    def next_pause_s(self) -> float:
         """None at first."""
         pause_s = self.pause_s
         self.pause_s = min(max(2 * pause_s, PAUSE_S), PAUSE_MAX_S)
         return pause_s * random.uniform(0.5, 1.5)
 
-    def reopen(self):
+    def reopen(self) -> None:
         """The first requests of another connection."""
         self.found.clear()
-        for verb, arguments in (
-                ("HELLO", self.hello), ("HELLO", {"resume": True}),
-                ("RESUME", {"secret": self.secret})):
+        requests: tuple[tuple[str, Mapping[str, Value]], ...] = (
+            ("HELLO", self.hello), ("HELLO", {"resume": True}),
+            ("RESUME", {"secret": self.secret}))
+        for verb, arguments in requests:
             self._send(verb, None, arguments).is_abandoned = True
 
-    def _find(self, fields):
+    def _find(self, fields: Fields) -> None:
         """A row of its answer: ours again, or to be given back."""
         if fields["id"] in self.found:
             return
@@ -564,7 +612,7 @@ class _Session:
         if hold is not None and fields["state"] == "lost":
             self.lose(hold, fields["reason"])
 
-    def _reopened(self, kind, word):
+    def _reopened(self, kind: str, word: str) -> None:
         if word == "SHUTTING_DOWN":
             return  # its end follows, and then another try
         if kind != "OK":
@@ -575,9 +623,9 @@ class _Session:
                 self.lose(hold, "disconnected")
         self.is_away = False
         self.pause_s = 0.0
-        self.client.tell(Event("RESUMED", Fields()))
+        self.client._tell(Event("RESUMED", Fields()))
 
-    def end(self, error):
+    def end(self, error: Error) -> None:
         """The connection is over, and with it all holds."""
         if self.ended is not None:
             return
@@ -588,7 +636,7 @@ class _Session:
         for hold in list(self.holds.values()):
             self.lose(hold, "disconnected")
 
-    def close(self):
+    def close(self) -> None:
         """The same, on purpose: the holds are released, not lost."""
         for hold in self.holds.values():
             hold.count = 0
@@ -596,15 +644,15 @@ class _Session:
         self.end(Error("NO_DAEMON", "the client was closed"))
 
 
-def _path(path):
+def _path(path: Optional[str]) -> str:
     return path or os.environ.get("DDBLOCK_SOCKET") or DEFAULT_SOCKET
 
 
-def _default_ns(hello):
+def _default_ns(hello: Reply) -> str:
     return hello.fields.get("namespaces", "default").split(",")[0]
 
 
-def _no_daemon(path, error):
+def _no_daemon(path: str, error: OSError) -> Error:
     return Error("NO_DAEMON", f"cannot connect to {path}: {error}")
 
 
@@ -616,22 +664,26 @@ class Hold(_Hold):
     An exception of the body is raised even if the release fails.
     """
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+    def __init__(self, client: Client, pending: _Pending,
+                 reply: Reply) -> None:
+        super().__init__(client._session, pending, reply)
+        self.client = client
         self.lost = threading.Event()
 
-    def release(self, **arguments):
+    def release(self, **arguments: Value) -> None:
         """Release it, once. Raises Error LOCK_LOST if it was lost before."""
         self.client._release(self, arguments)
 
-    def renew(self, **arguments):
+    def renew(self, **arguments: Value) -> None:
         """Renew it now: a proof that the store answers."""
         self.client._renew(self, arguments)
 
-    def __enter__(self):
+    def __enter__(self) -> Hold:
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: Optional[Type[BaseException]],
+                 error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
         try:
             self.release()
         except Error:
@@ -646,24 +698,25 @@ class Client:
     without it, events() yields them. Other arguments go into HELLO.
     """
 
-    def __init__(self, path=None, name=None, on_event=None, resume=False,
-                 **hello):
+    def __init__(self, path: Optional[str] = None, name: Optional[str] = None,
+                 on_event: Optional[Callable[[Event[Hold]], object]] = None,
+                 resume: bool = False, **hello: Value) -> None:
         self._path = _path(path)
         self._mutex = threading.RLock()
-        self._events = collections.deque(maxlen=EVENTS_MAX)
+        self._events: collections.deque[Event[Hold]] = collections.deque(
+            maxlen=EVENTS_MAX)
         self._told = threading.Condition(self._mutex)
-        self._session = _Session(self)
+        self._session: _Session[Hold] = _Session(self)
         try:
             self._connect()
         except OSError as e:
             raise _no_daemon(self._path, e) from None
         threading.Thread(target=self._read, daemon=True).start()
-        self.default_ns = None
         self._session.hello = {"proto": 1, "name": name, "renewed": True,
                                **hello}
         try:
-            self.hello = self.request("HELLO", **self._session.hello)
-            self.default_ns = _default_ns(self.hello)
+            self.hello: Reply = self._ask("HELLO", None, self._session.hello)
+            self._session.default_ns = _default_ns(self.hello)
             if resume:
                 self._session.resumes = True
                 # An older daemon refuses that, and keeps what lingers.
@@ -676,29 +729,32 @@ class Client:
             threading.Thread(target=self._call, args=(on_event,),
                              daemon=True).start()
 
-    def __enter__(self):
+    def __enter__(self: ClientT) -> ClientT:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind: Optional[Type[BaseException]],
+                 error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
         self.close()
 
     @property
-    def secret(self):
+    def secret(self) -> Optional[str]:
         """The secret that resumes lingering holds; also after the end."""
         return self._session.secret
 
-    def _connect(self):
+    def _connect(self) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.connect(self._path)
         except OSError:
             self._socket.close()
             raise
-        self._outgoing = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[Optional[bytes]] = \
+            queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_out, daemon=True)
         self._writer.start()
 
-    def close(self):
+    def close(self) -> None:
         """End the connection. The daemon releases all holds that do not
         linger."""
         with self._mutex:
@@ -712,12 +768,16 @@ class Client:
 
     # -- requests ------------------------------------------------------------
 
-    def start(self, verb, key=None, **arguments):
-        """Send a request and go on: a Pending. Any number may be under way."""
-        with self._mutex:
-            return Pending(self, self._session.start(verb, key, arguments))
+    def start(self, verb: str, key: Optional[Keys] = None,
+              **arguments: Value) -> Pending[Reply]:
+        """Send a request and go on. Any number may be under way.
 
-    def request(self, verb, key=None, timeout=None, **arguments):
+        ACQUIRE and TRY, which have holds for replies: start_acquire().
+        """
+        return self._start(verb, key, arguments)
+
+    def request(self, verb: str, key: Optional[Keys] = None,
+                timeout: Optional[float] = None, **arguments: Value) -> Reply:
         """Send a request and wait for its reply.
 
         After timeout (seconds, counted here), TimeoutError; the request is
@@ -725,67 +785,76 @@ class Client:
         """
         return self.start(verb, key, **arguments).result(timeout)
 
-    def acquire(self, key, timeout=None, **arguments):
+    def acquire(self, key: Keys, timeout: Optional[float] = None,
+                **arguments: Value) -> Hold:
         """A Hold on the lock, as soon as it is free (wait="5s": at most).
 
         A list of keys: on all of these locks as one, each with its own token
         in hold.tokens.
         """
-        return self.request("ACQUIRE", key, timeout, **arguments)
+        return self.start_acquire(key, **arguments).result(timeout)
 
-    def try_acquire(self, key, timeout=None, **arguments):
+    def try_acquire(self, key: Keys, timeout: Optional[float] = None,
+                    **arguments: Value) -> Hold:
         """A Hold if the lock is free, else Error LOCK_BUSY."""
-        return self.request("TRY", key, timeout, **arguments)
+        hold: Hold = self._ask("TRY", key, arguments, timeout)
+        return hold
 
-    def start_acquire(self, key, **arguments):
-        """Stand in line for the lock and go on: a Pending of a Hold."""
-        return self.start("ACQUIRE", key, **arguments)
+    def start_acquire(self, key: Keys, **arguments: Value) -> Pending[Hold]:
+        """Stand in line for the lock and go on."""
+        return self._start("ACQUIRE", key, arguments)
 
-    def resume(self, secret):
+    def resume(self, secret: str) -> List[Hold]:
         """The lingering Holds of another client, by its secret.
 
         Before the first acquire here. Holds that were lost meanwhile are among
         them. To give this up, close the client, and they linger again.
         """
-        return self.request("RESUME", secret=secret)
+        holds: List[Hold] = self._ask("RESUME", None, {"secret": secret})
+        return holds
 
-    def get(self, key, **arguments):
+    def get(self, key: Keys, timeout: Optional[float] = None,
+            **arguments: Value) -> Fields:
         """Fields about the holder of the lock."""
-        return self.request("GET", key, **arguments).fields
+        return self.request("GET", key, timeout, **arguments).fields
 
-    def watch(self, key, **arguments):
+    def watch(self, key: Keys, timeout: Optional[float] = None,
+              **arguments: Value) -> Fields:
         """The same, and from now on an event CHANGED at each change."""
-        return self.request("WATCH", key, **arguments).fields
+        return self.request("WATCH", key, timeout, **arguments).fields
 
-    def unwatch(self, key, **arguments):
-        self.request("UNWATCH", key, **arguments)
+    def unwatch(self, key: Keys, timeout: Optional[float] = None,
+                **arguments: Value) -> None:
+        self.request("UNWATCH", key, timeout, **arguments)
 
-    def break_lock(self, key, token, reason, **arguments):
+    def break_lock(self, key: Keys, token: Union[None, int, str], reason: str,
+                   timeout: Optional[float] = None,
+                   **arguments: Value) -> Fields:
         """For administrators: take the lock from its holder, if it has this
         token.
 
         With token None: if the record still is the `record` of get().
         """
-        return self.request("BREAK", key, token=token, reason=reason,
-                            **arguments).fields
+        return self.request("BREAK", key, timeout, token=token,
+                            reason=reason, **arguments).fields
 
-    def list(self, **arguments):
-        """The locks in the store: an iterator of Fields."""
+    def list(self, **arguments: Value) -> Iterator[Fields]:
+        """The locks in the store."""
         return self._listing("LIST", arguments)
 
-    def held(self, **arguments):
-        """The holds of this daemon's clients: an iterator of Fields."""
+    def held(self, **arguments: Value) -> Iterator[Fields]:
+        """The holds of this daemon's clients."""
         return self._listing("HELD", arguments)
 
-    def waiting(self, **arguments):
-        """The locks that they wait for: an iterator of Fields."""
+    def waiting(self, **arguments: Value) -> Iterator[Fields]:
+        """The locks that they wait for."""
         return self._listing("WAITING", arguments)
 
-    def status(self):
+    def status(self) -> Reply:
         """A Reply: its rows are the namespaces, its fields the daemon's."""
         return self.request("STATUS")
 
-    def events(self, timeout=None):
+    def events(self, timeout: Optional[float] = None) -> Iterator[Event[Hold]]:
         """The daemon's events, as they come, until the client is closed.
 
         With a timeout (seconds), until no event came for so long.
@@ -793,57 +862,69 @@ class Client:
         while True:
             with self._mutex:
                 self._told.wait_for(
-                    lambda: self._events or self._session.ended, timeout)
+                    lambda: bool(self._events or self._session.ended), timeout)
                 if not self._events:
                     return
                 event = self._events.popleft()
             yield event
 
-    def _listing(self, verb, arguments):
+    def _start(self, verb: str, key: Optional[Keys],
+               arguments: Mapping[str, Value]) -> Pending[Any]:
+        with self._mutex:
+            return Pending(self, self._session.start(verb, key, arguments))
+
+    def _ask(self, verb: str, key: Optional[Keys],
+             arguments: Mapping[str, Value],
+             timeout: Optional[float] = None) -> Any:
+        return self._start(verb, key, arguments).result(timeout)
+
+    def _listing(self, verb: str,
+                 arguments: Mapping[str, Value]) -> Iterator[Fields]:
         """Rows as they come; stopping early cancels the listing."""
-        rows = queue.SimpleQueue()
+        rows: queue.SimpleQueue[Optional[Fields]] = queue.SimpleQueue()
         with self._mutex:
             pending = self._session.start(verb, None, arguments, rows.put)
-            pending.future.add_done_callback(lambda _: rows.put(None))
+            future: concurrent.futures.Future[Any] = pending.future
+            future.add_done_callback(lambda _: rows.put(None))
         try:
             while (row := rows.get()) is not None:
                 yield row
-            pending.future.result()
+            future.result()
         finally:
             with self._mutex:
                 self._session.abandon(pending)
 
-    def _release(self, hold, arguments):
+    def _release(self, hold: Hold, arguments: Mapping[str, Value]) -> None:
         with self._mutex:
             released = self._session.release(hold, arguments)
         if released is not None:
             released.result()
 
-    def _renew(self, hold, arguments):
-        reply = self.request("RENEW", id=hold.id, **arguments)
+    def _renew(self, hold: Hold, arguments: Mapping[str, Value]) -> None:
+        reply = self.request("RENEW", None, None, id=hold.id, **arguments)
         with self._mutex:
             hold.extend(reply.fields)
 
     # -- what the session asks for -------------------------------------------
 
-    def write(self, line):
+    def _write(self, line: bytes) -> None:
         self._outgoing.put(line)
 
-    def new_future(self):
+    def _new_future(self) -> concurrent.futures.Future[Any]:
         return concurrent.futures.Future()
 
-    def new_hold(self, pending, reply):
+    def _new_hold(self, pending: _Pending, reply: Reply) -> Hold:
         return Hold(self, pending, reply)
 
-    def tell(self, event):
-        if event.name == "LOCK_LOST":
+    def _tell(self, event: Event[Hold]) -> None:
+        if event.name == "LOCK_LOST" and event.hold is not None:
             event.hold.lost.set()
         self._events.append(event)
         self._told.notify_all()
 
     # -- threads -------------------------------------------------------------
 
-    def _read(self):
+    def _read(self) -> None:
         while True:
             error = self._serve()
             self._outgoing.put(None)
@@ -855,7 +936,7 @@ class Client:
             if not goes_on or not self._connect_again():
                 return
 
-    def _connect_again(self):
+    def _connect_again(self) -> bool:
         """False: the last hold is lost, or the client was closed."""
         while True:
             with self._mutex:
@@ -871,7 +952,7 @@ class Client:
                 self._session.reopen()
                 return True
 
-    def _serve(self):
+    def _serve(self) -> Error:
         """Until the connection ends: why it did."""
         poller = select.poll()
         poller.register(self._socket, select.POLLIN)
@@ -894,7 +975,7 @@ class Client:
                 if self._session.ended is not None:
                     return error
 
-    def _write_out(self):
+    def _write_out(self) -> None:
         """In a thread: a daemon that does not read blocks no caller."""
         try:
             while (line := self._outgoing.get()) is not None:
@@ -902,27 +983,28 @@ class Client:
         except OSError:
             pass  # the reader finds it, too, with the reason
 
-    def _call(self, on_event):
+    def _call(self, on_event: Callable[[Event[Hold]], object]) -> None:
         for event in self.events():
             on_event(event)
 
 
-class Pending:
+class Pending(Generic[ResultT]):
     """A request under way."""
 
-    def __init__(self, client, pending):
+    def __init__(self, client: Client, pending: _Pending) -> None:
         self.tag = pending.tag
         self._client = client
         self._pending = pending
 
-    def result(self, timeout=None):
+    def result(self, timeout: Optional[float] = None) -> ResultT:
         """The Reply or, for ACQUIRE and TRY, the Hold; or Error is raised.
 
         A caller that is interrupted, or has waited for timeout seconds, gives
         the request up.
         """
+        future: concurrent.futures.Future[ResultT] = self._pending.future
         try:
-            return self._pending.future.result(timeout)
+            return future.result(timeout)
         except Error:
             raise
         except concurrent.futures.TimeoutError:
@@ -932,12 +1014,12 @@ class Pending:
             self._abandon()
             raise
 
-    def cancel(self):
+    def cancel(self) -> bool:
         """Give it up: result() raises Error CANCELLED, unless it was late."""
         return self._client.request("CANCEL", tag=self.tag)["cancelled"] \
             == "yes"
 
-    def _abandon(self):
+    def _abandon(self) -> None:
         with self._client._mutex:
             self._client._session.abandon(self._pending)
 
@@ -947,25 +1029,30 @@ class Pending:
 class AsyncHold(_Hold):
     """A lock that this client holds; `async with` releases it."""
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+    def __init__(self, client: AsyncClient, pending: _Pending,
+                 reply: Reply) -> None:
+        super().__init__(client._session, pending, reply)
+        self.client = client
         self.lost = asyncio.Event()
 
-    async def release(self, **arguments):
+    async def release(self, **arguments: Value) -> None:
         """Release it, once. Raises Error LOCK_LOST if it was lost before."""
         released = self.client._session.release(self, arguments)
         if released is not None:
             await released
 
-    async def renew(self, **arguments):
+    async def renew(self, **arguments: Value) -> None:
         """Renew it now: a proof that the store answers."""
-        reply = await self.client.request("RENEW", id=self.id, **arguments)
+        reply = await self.client.request("RENEW", None, id=self.id,
+                                          **arguments)
         self.extend(reply.fields)
 
-    async def __aenter__(self):
+    async def __aenter__(self) -> AsyncHold:
         return self
 
-    async def __aexit__(self, kind, *_):
+    async def __aexit__(self, kind: Optional[Type[BaseException]],
+                        error: Optional[BaseException],
+                        traceback: Optional[TracebackType]) -> None:
         try:
             await self.release()
         except Error:
@@ -981,16 +1068,22 @@ class AsyncClient(asyncio.Protocol):
                 ...
     """
 
-    def __init__(self):
+    hello: Reply
+    _path: str
+    _transport: asyncio.Transport
+
+    def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._session = _Session(self)
-        self._events = collections.deque(maxlen=EVENTS_MAX)
+        self._session: _Session[AsyncHold] = _Session(self)
+        self._events: collections.deque[Event[AsyncHold]] = collections.deque(
+            maxlen=EVENTS_MAX)
         self._told = asyncio.Event()
-        self._timer = None
-        self.default_ns = None
+        self._timer: Optional[asyncio.TimerHandle] = None
 
     @classmethod
-    async def connect(cls, path=None, name=None, resume=False, **hello):
+    async def connect(cls, path: Optional[str] = None,
+                      name: Optional[str] = None, resume: bool = False,
+                      **hello: Value) -> AsyncClient:
         path = _path(path)
         try:
             _, self = await asyncio.get_running_loop().create_unix_connection(
@@ -1001,8 +1094,8 @@ class AsyncClient(asyncio.Protocol):
         self._session.hello = {"proto": 1, "name": name, "renewed": True,
                                **hello}
         try:
-            self.hello = await self.request("HELLO", **self._session.hello)
-            self.default_ns = _default_ns(self.hello)
+            self.hello = await self._ask("HELLO", None, self._session.hello)
+            self._session.default_ns = _default_ns(self.hello)
             if resume:
                 self._session.resumes = True
                 self._session.send_unheard("HELLO", resume=True)
@@ -1011,17 +1104,19 @@ class AsyncClient(asyncio.Protocol):
             raise
         return self
 
-    async def __aenter__(self):
+    async def __aenter__(self) -> AsyncClient:
         return self
 
-    async def __aexit__(self, *_):
+    async def __aexit__(self, kind: Optional[Type[BaseException]],
+                        error: Optional[BaseException],
+                        traceback: Optional[TracebackType]) -> None:
         self.close()
 
     @property
-    def secret(self):
+    def secret(self) -> Optional[str]:
         return self._session.secret
 
-    def close(self):
+    def close(self) -> None:
         """End the connection. The daemon releases all holds that do not
         linger."""
         self._session.close()
@@ -1030,44 +1125,51 @@ class AsyncClient(asyncio.Protocol):
 
     # -- requests ------------------------------------------------------------
 
-    async def request(self, verb, key=None, **arguments):
-        return await self._wait(self._session.start(verb, key, arguments))
+    async def request(self, verb: str, key: Optional[Keys] = None,
+                      **arguments: Value) -> Reply:
+        reply: Reply = await self._ask(verb, key, arguments)
+        return reply
 
-    async def acquire(self, key, **arguments):
-        return await self.request("ACQUIRE", key, **arguments)
+    async def acquire(self, key: Keys, **arguments: Value) -> AsyncHold:
+        hold: AsyncHold = await self._ask("ACQUIRE", key, arguments)
+        return hold
 
-    async def try_acquire(self, key, **arguments):
-        return await self.request("TRY", key, **arguments)
+    async def try_acquire(self, key: Keys, **arguments: Value) -> AsyncHold:
+        hold: AsyncHold = await self._ask("TRY", key, arguments)
+        return hold
 
-    async def resume(self, secret):
-        return await self.request("RESUME", secret=secret)
+    async def resume(self, secret: str) -> List[AsyncHold]:
+        holds: List[AsyncHold] = await self._ask("RESUME", None,
+                                                 {"secret": secret})
+        return holds
 
-    async def get(self, key, **arguments):
+    async def get(self, key: Keys, **arguments: Value) -> Fields:
         return (await self.request("GET", key, **arguments)).fields
 
-    async def watch(self, key, **arguments):
+    async def watch(self, key: Keys, **arguments: Value) -> Fields:
         return (await self.request("WATCH", key, **arguments)).fields
 
-    async def unwatch(self, key, **arguments):
+    async def unwatch(self, key: Keys, **arguments: Value) -> None:
         await self.request("UNWATCH", key, **arguments)
 
-    async def break_lock(self, key, token, reason, **arguments):
+    async def break_lock(self, key: Keys, token: Union[None, int, str],
+                         reason: str, **arguments: Value) -> Fields:
         return (await self.request("BREAK", key, token=token, reason=reason,
                                    **arguments)).fields
 
-    def list(self, **arguments):
+    def list(self, **arguments: Value) -> AsyncIterator[Fields]:
         return self._listing("LIST", arguments)
 
-    def held(self, **arguments):
+    def held(self, **arguments: Value) -> AsyncIterator[Fields]:
         return self._listing("HELD", arguments)
 
-    def waiting(self, **arguments):
+    def waiting(self, **arguments: Value) -> AsyncIterator[Fields]:
         return self._listing("WAITING", arguments)
 
-    async def status(self):
+    async def status(self) -> Reply:
         return await self.request("STATUS")
 
-    async def events(self):
+    async def events(self) -> AsyncIterator[Event[AsyncHold]]:
         """The daemon's events, as they come, until the client is closed."""
         while True:
             while self._events:
@@ -1077,59 +1179,65 @@ class AsyncClient(asyncio.Protocol):
             self._told.clear()
             await self._told.wait()
 
-    async def _wait(self, pending):
+    async def _ask(self, verb: str, key: Optional[Keys],
+                   arguments: Mapping[str, Value]) -> Any:
+        return await self._wait(self._session.start(verb, key, arguments))
+
+    async def _wait(self, pending: _Pending) -> Any:
         try:
             return await pending.future
         except asyncio.CancelledError:
             self._session.abandon(pending)
             raise
 
-    async def _listing(self, verb, arguments):
-        rows = asyncio.Queue()
+    async def _listing(self, verb: str, arguments: Mapping[str, Value]
+                       ) -> AsyncIterator[Fields]:
+        rows: asyncio.Queue[Optional[Fields]] = asyncio.Queue()
         pending = self._session.start(verb, None, arguments, rows.put_nowait)
-        pending.future.add_done_callback(lambda _: rows.put_nowait(None))
+        future: asyncio.Future[Any] = pending.future
+        future.add_done_callback(lambda _: rows.put_nowait(None))
         try:
             while (row := await rows.get()) is not None:
                 yield row
-            await pending.future
+            await future
         finally:
             self._session.abandon(pending)
 
     # -- what the session asks for -------------------------------------------
 
-    def write(self, line):
+    def _write(self, line: bytes) -> None:
         self._transport.write(line)
 
-    def new_future(self):
+    def _new_future(self) -> asyncio.Future[Any]:
         return self._loop.create_future()
 
-    def new_hold(self, pending, reply):
+    def _new_hold(self, pending: _Pending, reply: Reply) -> AsyncHold:
         return AsyncHold(self, pending, reply)
 
-    def tell(self, event):
-        if event.name == "LOCK_LOST":
+    def _tell(self, event: Event[AsyncHold]) -> None:
+        if event.name == "LOCK_LOST" and event.hold is not None:
             event.hold.lost.set()
         self._events.append(event)
         self._told.set()
 
     # -- what the loop calls -------------------------------------------------
 
-    def connection_made(self, transport):
-        self._transport = transport
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
 
-    def data_received(self, data):
+    def data_received(self, data: bytes) -> None:
         self._session.feed(data)
         self._set_timer()
 
-    def connection_lost(self, error):
+    def connection_lost(self, exc: Optional[Exception]) -> None:
         if self._session.part(Error(
                 "NO_DAEMON", "the daemon ended the connection"
-                + (f": {error}" if error else ""))):
+                + (f": {exc}" if exc else ""))):
             self._again = self._loop.create_task(self._connect_again())
         self._told.set()
         self._set_timer()
 
-    async def _connect_again(self):
+    async def _connect_again(self) -> None:
         while True:
             await asyncio.sleep(self._session.next_pause_s())
             if self._session.ended is not None:
@@ -1145,220 +1253,15 @@ class AsyncClient(asyncio.Protocol):
                 self._session.reopen()
             return
 
-    def _set_timer(self):
+    def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         wait_ms = self._session.next_ms()
         self._timer = None if wait_ms is None else \
             self._loop.call_later(wait_ms / 1000, self._look)
 
-    def _look(self):
+    def _look(self) -> None:
         self._session.judge()
         if self._session.ended is not None:
             self._told.set()
         self._set_timer()
-
-
-# ---- for users of python_dynamodb_lock -----------------------------------
-
-def _typed(value):
-    """A value of a DynamoDB type, with the types that boto3 distinguishes."""
-    if value is None:
-        return {"NULL": True}
-    for kinds, name, write in (
-            (bool, "BOOL", bool), (str, "S", str),
-            ((int, decimal.Decimal), "N", str),
-            ((bytes, bytearray), "B",
-             lambda data: base64.b64encode(data).decode())):
-        if isinstance(value, kinds):
-            return {name: write(value)}
-    if isinstance(value, dict):
-        return {"M": {name: _typed(each) for name, each in value.items()}}
-    if isinstance(value, (list, tuple)):
-        return {"L": [_typed(each) for each in value]}
-    if isinstance(value, (set, frozenset)) and value:
-        members = [_typed(each) for each in value]
-        (kind,) = {kind for member in members for kind in member}
-        return {kind + "S": [member[kind] for member in members]}
-    raise TypeError(f"there is no type for {value!r}")
-
-
-def _plain(typed):
-    """The value that _typed() has written."""
-    ((kind, value),) = typed.items()
-    if kind == "M":
-        return {name: _plain(each) for name, each in value.items()}
-    if kind == "L":
-        return [_plain(each) for each in value]
-    if kind in ("SS", "NS", "BS"):
-        return {_plain({kind[0]: each}) for each in value}
-    return {"NULL": lambda _: None, "N": decimal.Decimal,
-            "B": base64.b64decode}.get(kind, lambda same: same)(value)
-
-
-def _attributes(fields):
-    """The contents of a lock in fields, by name."""
-    kept = {}
-    for name, value in fields.items():
-        if name.startswith("attr."):
-            name, _, is_typed = name[5:].partition(":")
-            kept[name] = _plain(json.loads(value)) if is_typed else value
-    return kept
-
-
-class DynamoDBLockError(Error):
-    """An error of DynamoDBLockClient; code is one of these, or another."""
-
-    CLIENT_SHUTDOWN = "NO_DAEMON"
-    ACQUIRE_TIMEOUT = "ACQUIRE_TIMEOUT"
-    LOCK_NOT_OWNED = "LOCK_NOT_OWNED"
-    LOCK_STOLEN = "LOCK_STOLEN"
-    LOCK_IN_DANGER = "LOCK_IN_DANGER"
-    UNKNOWN = "INTERNAL"
-
-    @property
-    def message(self):
-        return self.text
-
-
-class DynamoDBLock(Hold):
-    """A lock of a DynamoDBLockClient. It asks the daemon about other
-    holders."""
-
-    PENDING = "PENDING"  # rows of waiting() are in line; this is not yet
-    LOCKED = "LOCKED"
-    RELEASED = "RELEASED"
-    IN_DANGER = "IN_DANGER"
-    INVALID = "INVALID"
-
-    def __init__(self, client, pending, reply):
-        super().__init__(client, pending, reply)
-        self.sort_key = pending.arguments.get("sort", "-")
-        self.app_callback = pending.app_callback
-        self.additional_attributes = pending.additional_attributes
-        self.stays = pending.arguments.get("on_close") == "lease"
-        self.is_in_danger = False
-
-    @property
-    def partition_key(self):
-        return self.key
-
-    @property
-    def lock_client(self):
-        return self.client
-
-    @property
-    def status(self):
-        if self.is_released:
-            return self.RELEASED
-        if not self.is_valid():
-            return self.INVALID
-        return self.IN_DANGER if self.is_in_danger else self.LOCKED
-
-    @property
-    def owner_name(self):
-        return self._record()["owner"]
-
-    @property
-    def lease_duration(self):
-        """In seconds."""
-        return duration_ms(self._record()["lease"]) / 1000
-
-    @property
-    def record_version_number(self):
-        """It changes with each heartbeat."""
-        return self._record()["version"]
-
-    @property
-    def expiry_time(self):
-        """In seconds of the epoch: the lease's end, if no heartbeat comes."""
-        left_ms = duration_ms(self._record()["expires"])
-        return int(time.time() + left_ms / 1000)
-
-    def _record(self):
-        return self.client.get(self.key, sort=self.sort_key, ns=self.ns)
-
-    def release(self, best_effort=True):
-        self.client.release_lock(self, best_effort)
-
-    def __exit__(self, *_):
-        self.release()
-
-
-class DynamoDBLockClient(Client):
-    """The old calls. The table, heartbeats and leases are the daemon's."""
-
-    def __init__(self, path=None, owner_name=None):
-        super().__init__(path, name=owner_name, on_event=self._call_app)
-
-    def acquire_lock(self, partition_key, sort_key="-", retry_period=None,
-                     retry_timeout=datetime.timedelta(seconds=35),
-                     additional_attributes=None, app_callback=None,
-                     raise_context_exception=True, **arguments):
-        """app_callback(code, lock): LOCK_IN_DANGER, LOCK_STOLEN, ...
-
-        An exception of a `with` is always raised.
-        """
-        del raise_context_exception
-        for name, value in (additional_attributes or {}).items():
-            if isinstance(value, str):
-                arguments[f"attr.{name}"] = value
-            else:
-                arguments[f"attr.{name}:json"] = json.dumps(_typed(value))
-        try:
-            with self._mutex:  # the grant comes after these are set
-                request = self.start(
-                    "ACQUIRE", partition_key, sort=sort_key,
-                    poll=retry_period, wait=retry_timeout, **arguments)
-                request._pending.app_callback = app_callback
-                request._pending.additional_attributes = \
-                    additional_attributes or {}
-            return request.result()
-        except Error as e:
-            raise DynamoDBLockError(e.code, e.text, e.fields) from None
-
-    def release_lock(self, lock, best_effort=True):
-        """The lock of another client stays: LOCK_NOT_OWNED."""
-        try:
-            if lock.client is self:
-                self._release(lock, {})
-            else:
-                self.request("RELEASE", id=lock.id)
-        except Error as e:
-            if not best_effort:
-                raise DynamoDBLockError(e.code, e.text, e.fields) from None
-
-    def additional_attributes(self, partition_key, sort_key="-"):
-        """The fields of a lock, with or without a holder."""
-        return _attributes(self.get(partition_key, sort=sort_key))
-
-    def close(self, release_locks=True):
-        """The end of a connection releases its locks, except those that were
-        acquired with on_close="lease", which stay without release_locks.
-        """
-        with self._mutex:
-            stay = [hold for hold in self._session.holds.values()
-                    if getattr(hold, "stays", False)]
-        for hold in stay if release_locks else []:
-            self.release_lock(hold)
-        super().close()
-
-    def new_hold(self, pending, reply):
-        if not hasattr(pending, "app_callback"):
-            return super().new_hold(pending, reply)
-        return DynamoDBLock(self, pending, reply)
-
-    def tell(self, event):
-        if event.hold and event.name in ("LOCK_IN_DANGER", "LOCK_SAFE"):
-            event.hold.is_in_danger = event.name == "LOCK_IN_DANGER"
-        super().tell(event)
-
-    @staticmethod
-    def _call_app(event):
-        callback = getattr(event.hold, "app_callback", None)
-        if callback is None:
-            return
-        if event.fields.get("reason") in ("stolen", "broken"):
-            callback("LOCK_STOLEN", event.hold)
-        elif event.name in ("LOCK_IN_DANGER", "LOCK_LOST"):
-            callback(event.name, event.hold)
