@@ -43,7 +43,7 @@ print(urllib.request.urlopen({url!r}).read().decode())
 
 
 def create_table(name):
-    url = urllib.parse.urlparse(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+    url = urllib.parse.urlparse(harness.endpoint())
     connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
     connection.request("POST", "/", json.dumps({
         "TableName": name, "BillingMode": "PAY_PER_REQUEST",
@@ -197,7 +197,7 @@ class Sources(unittest.TestCase):
         table = f"credentials-{os.getpid()}-{name}"
         create_table(table)
         with tempfile.TemporaryDirectory() as home, \
-                Cloud(os.environ["AWS_ENDPOINT_URL_DYNAMODB"]) as cloud:
+                Cloud(harness.endpoint()) as cloud:
             cloud.aws.life = dict.fromkeys(cloud.aws.life, LIFE_S)
             place = Place(cloud, home)
             service = SOURCES[name](place)
@@ -244,7 +244,7 @@ class Host(unittest.TestCase):
     def setUp(self):
         home = tempfile.TemporaryDirectory()
         self.addCleanup(home.cleanup)
-        self.cloud = Cloud(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+        self.cloud = Cloud(harness.endpoint())
         self.addCleanup(self.cloud.__exit__)
         self.place = Place(self.cloud, home.name)
         self.environment = {v: None for v in os.environ

@@ -121,7 +121,7 @@ class Gate:
     """gate.py, and what it has written."""
 
     def __init__(self, place):
-        port = os.environ["AWS_ENDPOINT_URL_DYNAMODB"].split(":")[-1]
+        port = harness.endpoint().split(":")[-1]
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "gate.py"), place, port],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

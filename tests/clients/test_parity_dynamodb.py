@@ -22,7 +22,7 @@ class Table(test_parity.Examples):
         harness.need_dynamodb()
         self.table = (f"{self.name}-{os.getpid()}-{self._testMethodName}"
                       f"-{self.serial}")
-        self.endpoint = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+        self.endpoint = harness.endpoint()
         self.create()
         super().setUp()
 

@@ -25,12 +25,13 @@ import asyncio
 import hashlib
 import hmac
 import json
-import os
 import re
 import socket
 import threading
 import time
 import urllib.parse
+
+import harness
 
 TIMEOUT_S = 60
 EVER = 10 ** 9  # so many times
@@ -371,7 +372,7 @@ class Proxy:
 
     def __init__(self, upstream=None):
         url = urllib.parse.urlparse(
-            upstream or os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+            upstream or harness.endpoint())
         self.upstream = (url.hostname, url.port)
         self.condition = threading.Condition()
         self.serial = 0

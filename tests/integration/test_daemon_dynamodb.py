@@ -16,7 +16,7 @@ TOKEN = "hush-hush-token"
 
 def dynamodb(operation, **body):
     """One request to the endpoint, which does not check signatures."""
-    url = urllib.parse.urlparse(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+    url = urllib.parse.urlparse(harness.endpoint())
     connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
     connection.request("POST", "/", json.dumps(body), {
         "X-Amz-Target": "DynamoDB_20120810." + operation,

@@ -29,7 +29,7 @@ class Ahead(http.server.BaseHTTPRequestHandler):
         return email.utils.formatdate(time.time() + AHEAD_S, usegmt=True)
 
     def do_POST(self):
-        url = urllib.parse.urlparse(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+        url = urllib.parse.urlparse(harness.endpoint())
         connection = http.client.HTTPConnection(url.hostname, url.port,
                                                 timeout=harness.TIMEOUT_S)
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -63,7 +63,7 @@ class Times(unittest.TestCase):
         """The record of a lock, and when it was acquired."""
         table = f"t-{os.getpid()}-{self._testMethodName}"
         text = config(table, lines).replace(
-            os.environ["AWS_ENDPOINT_URL_DYNAMODB"],
+            harness.endpoint(),
             f"http://127.0.0.1:{self.server.server_port}")
         task = Daemon(text, args=["--init-table"])
         self.addCleanup(task.close)

@@ -119,7 +119,7 @@ def table(name):
 def namespace(name, lines):
     return (f"[namespace {name}]\nstore = dynamodb\nregion = us-east-1\n"
             f"table = {table(name)}\n"
-            f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}\n"
+            f"endpoint = {harness.endpoint()}\n"
             f"access_key_id = AKIDEXAMPLE\nsecret_access_key = s\n{lines}")
 
 
@@ -209,7 +209,7 @@ class Junk(unittest.TestCase):
         text = "[namespace default]\nstore = sqlite\nfile = {dir}/own.db\n"
         text += "".join(namespace(name, FORMATS[name].lines)
                         for name in CROWDED)
-        text = text.replace(os.environ["AWS_ENDPOINT_URL_DYNAMODB"], proxy.url)
+        text = text.replace(harness.endpoint(), proxy.url)
         daemon = self.enterContext(Daemon(text))
         client = self.enterContext(Client(daemon))
         for name, (version, lease) in CROWDED.items():

@@ -67,7 +67,7 @@ class Far:
     """A way to the endpoint that takes its time, and counts the renewals."""
 
     def __init__(self):
-        url = urllib.parse.urlparse(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+        url = urllib.parse.urlparse(harness.endpoint())
         self.upstream = url.hostname, url.port
         self.loop = asyncio.new_event_loop()
         self.renewed = collections.Counter()

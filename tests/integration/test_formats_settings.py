@@ -95,7 +95,7 @@ STAYS = {"js-fail-open", "js-fail-open-time", "js-fail-open-number",
 def config(table, lines):
     return ("[namespace default]\nstore = dynamodb\nregion = us-east-1\n"
             f"table = {table}\n"
-            f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}\n"
+            f"endpoint = {harness.endpoint()}\n"
             f"access_key_id = AKIDEXAMPLE\nsecret_access_key = s\n{lines}")
 
 

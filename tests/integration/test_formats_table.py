@@ -55,7 +55,7 @@ def task(table, lines, *args):
     daemon = Daemon(
         "[namespace default]\nstore = dynamodb\nregion = us-east-1\n"
         f"table = {table}\n"
-        f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}\n"
+        f"endpoint = {harness.endpoint()}\n"
         "access_key_id = AKIDEXAMPLE\nsecret_access_key = s\n" + lines,
         args=args)
     try:

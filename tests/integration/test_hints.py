@@ -27,7 +27,7 @@ class Base(unittest.TestCase):
             f"{k} = {v}\n" for k, v in lines.items() if v is not None)
         config += (f"[namespace default]\nstore = dynamodb\n"
                    f"table = {self.table}\nregion = us-east-1\n"
-                   f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}\n")
+                   f"endpoint = {harness.endpoint()}\n")
         config += "".join(f"{k} = {v}\n" for k, v in settings.items())
         if not self.made:
             self.made = True

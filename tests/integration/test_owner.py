@@ -224,7 +224,7 @@ class DynamoDB(OneDaemon, unittest.TestCase):
         super().setUp()
 
     def new_daemon(self):
-        endpoint = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+        endpoint = harness.endpoint()
         config = "".join(
             f"[namespace {name}]\nstore = dynamodb\nregion = us-east-1\n"
             f"table = o-{os.getpid()}-{self._testMethodName}-{name}\n"

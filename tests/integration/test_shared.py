@@ -295,7 +295,7 @@ class Table:
     """Daemons on a table of the test's own."""
 
     def on_table(self, table, url=None, args=(), **settings):
-        endpoint = url or os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+        endpoint = url or harness.endpoint()
         if settings["lease"] == LEASE:  # nothing here is about slow stores
             settings["request_timeout"] = "30s"
         lines = [f"{k} = {v}" for k, v in settings.items()]

@@ -16,7 +16,7 @@ def config(peer, table, endpoint=None, lease_ms=2000, **settings):
     """A configuration whose only namespace shares @table with that peer."""
     lines = {
         "store": "dynamodb", "format": peer.format, "table": table,
-        "endpoint": endpoint or os.environ["AWS_ENDPOINT_URL_DYNAMODB"],
+        "endpoint": endpoint or harness.endpoint(),
         "region": "us-east-1", "access_key_id": "AKIDEXAMPLE",
         "secret_access_key": "none", "poll": "50ms",
         "key_attribute": peer.key_attribute}

@@ -172,7 +172,7 @@ class Peer:
                  poll_ms=50, **options):
         self.table = table
         self.options = {
-            "endpoint": endpoint or os.environ["AWS_ENDPOINT_URL_DYNAMODB"],
+            "endpoint": endpoint or harness.endpoint(),
             "table": table, "key_attribute": self.key_attribute,
             "lease_ms": lease_ms, "heartbeat_ms": heartbeat_ms or lease_ms // 4,
             "poll_ms": poll_ms, **self.more, **options}

@@ -29,7 +29,7 @@ LEASE_MS = 1000
 def native(table, **settings):
     lines = {
         "store": "dynamodb", "table": table,
-        "endpoint": os.environ["AWS_ENDPOINT_URL_DYNAMODB"],
+        "endpoint": harness.endpoint(),
         "region": "us-east-1", "access_key_id": "AKIDEXAMPLE",
         "secret_access_key": "none", "lease": f"{2 * LEASE_MS}ms",
         "poll": "20ms", "handover_max": 3, **settings}

@@ -212,7 +212,7 @@ DIFFERENCES = [
 
 class Local:
     def __init__(self):
-        url = urllib.parse.urlparse(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+        url = urllib.parse.urlparse(harness.endpoint())
         self.connection = http.client.HTTPConnection(
             url.hostname, url.port, timeout=harness.TIMEOUT_S)
 
@@ -497,10 +497,11 @@ def main():
     try:
         harness.program("dynamo_pipe")
         harness.program("dynamo_native")
+        harness.beside_dynamodb()
+        harness.need_dynamodb()
     except unittest.SkipTest as e:
         print(e)
         return 1 if os.environ.get("DDBLOCK_MUST_RUN") == "1" else 77
-    harness.beside_dynamodb()
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else secrets.randbelow(10**9)
     count = int(sys.argv[2]) if len(sys.argv) > 2 else COUNT
     print(f"test_dynamo.py {seed} {count}", flush=True)

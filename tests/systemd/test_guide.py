@@ -71,7 +71,7 @@ def setUpModule():
         HOST.write("/usr/local/bin/sudo", '#!/bin/sh\nexec "$@"\n', 0o755)
     # As a role is there on a machine of AWS.
     HOST.write(f"{ADMINISTRATOR}/.aws/config", PROFILE.format(
-        endpoint=os.environ["AWS_ENDPOINT_URL_DYNAMODB"]), 0o600)
+        endpoint=harness.endpoint()), 0o600)
     HOST.write("/etc/systemd/system/ddblockd.service.d/aws.conf",
                CREDENTIALS.format(home=ADMINISTRATOR))
 

@@ -420,7 +420,7 @@ class Restarts(test_unit.Case):
         name = f"restarts-{os.getpid()}"
         HOST.write(test_unit.CONFIG, "[namespace default]\n"
                    f"store = dynamodb\ntable = {name}\nregion = us-east-1\n"
-                   f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}\n")
+                   f"endpoint = {harness.endpoint()}\n")
         env = {name: value for name, value in os.environ.items()
                if name.startswith("AWS_")}
         HOST.exec("ddblockd", "--init-table", env={

@@ -604,7 +604,7 @@ class Stores(Case):
         name = f"unit-{os.getpid()}-{self.id().rpartition('.')[2]}"
         config = ("[namespace default]\nstore = dynamodb\n"
                   f"table = {name}\nregion = us-east-1\n"
-                  f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}\n")
+                  f"endpoint = {harness.endpoint()}\n")
         HOST.write(CONFIG, config)
         env = {name: value for name, value in os.environ.items()
                if name.startswith("AWS_ACCESS") or "SECRET_ACCESS" in name}
