@@ -58,7 +58,7 @@ class Breaking(unittest.TestCase):
                              ("LOCK_LOST", grant["id"], "broken"))
             seen = admin.call("GET x")
             self.assertEqual(seen["state"], "free")
-            self.assertIn("(uid 0): it hangs", seen["broken_by"])
+            self.assertIn(f"(uid {os.getuid()}): it hangs", seen["broken_by"])
             line = daemon.wait_log("was broken by")
             self.assertIn("it hangs", line)
             self.assertIn(f"token {grant['token']}", line)

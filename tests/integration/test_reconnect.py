@@ -351,11 +351,16 @@ class Looped(Daemon):
     def child(self):
         path = f"/proc/{self.pid}/task/{self.pid}/children"
         with open(path, encoding="ascii") as f:
-            return int(f.read())
+            child, = map(int, f.read().split())
+        return child
 
     def signal(self, number):
+        try:
+            os.kill(self.child(), number)
+        except (ProcessLookupError, ValueError):
+            if not self.ending:  # else the first of two has ended it
+                raise
         self.ending |= number in (signal.SIGTERM, signal.SIGINT)
-        os.kill(self.child(), number)
 
     def freeze(self):
         """Nobody looks for leaks in a shell."""
