@@ -18,7 +18,8 @@ MANUALS = {"ddblock.1", "ddblockd.8", "ddblockd.conf.5",
            "libddblock.3"}
 
 
-SAMPLE = os.path.join(HERE, os.pardir, os.pardir, "contrib/ddblockd.conf")
+TOP = os.path.join(HERE, os.pardir, os.pardir)
+SAMPLE = os.path.join(TOP, "contrib/ddblockd.conf")
 
 
 def build():
@@ -71,7 +72,14 @@ class Install(unittest.TestCase):
             return f.read()
 
     def test_everything_has_its_place(self):
-        there = files(self.prefix)
+        # A packager may have a folder for each processor.
+        there = {re.sub(r"^lib/\w+-linux-gnu/", "lib/", f)
+                 for f in files(self.prefix)}
+        config = "etc/ddblockd/ddblockd.conf"
+        if config not in there:  # of a system: beside /usr, not below it
+            self.assertEqual(os.path.basename(self.prefix), "usr")
+            self.assertTrue(os.path.exists(os.path.join(self.root, config)))
+            there.add(config)
         pages = {os.path.basename(f): f for f in there
                  if f.startswith("share/man/")}
         self.assertEqual(set(pages), MANUALS)
@@ -79,8 +87,8 @@ class Install(unittest.TestCase):
             self.assertEqual(path, f"share/man/man{name[-1]}/{name}")
         libraries = {f for f in there if "/libddblock." in f and "pc" not in f
                      and f not in pages.values()}
-        self.assertIn("lib/libddblock.a",
-                      {re.sub(r"^lib/.*/", "lib/", f) for f in libraries})
+        self.assertTrue(libraries & {"lib/libddblock.a", "lib/libddblock.so"},
+                        libraries)
         self.assertEqual(
             there - set(pages.values()) - libraries,
             {"bin/ddblock", "libexec/ddblockd/ddblock-history",
@@ -94,7 +102,7 @@ class Install(unittest.TestCase):
              "lib/systemd/catalog/ddblockd.catalog",
              "lib/systemd/system/ddblockd.service",
              "lib/systemd/system/ddblockd.socket",
-             "etc/ddblockd/ddblockd.conf", "share/ddblockd/ddblockd.conf",
+             config, "share/ddblockd/ddblockd.conf",
              *self.shared()})
 
     @staticmethod
@@ -247,34 +255,50 @@ class Directories(unittest.TestCase):
 
     TEMPLATE = "@prefix@ @sysconfdir@ @localstatedir@"
 
-    def status(self, directory):
+    def status(self, directory, template=TEMPLATE):
         """The directories, as config.status there has them."""
         return subprocess.run(
             ["./config.status", "--quiet", "--file=-:-"], cwd=directory,
-            input=self.TEMPLATE, stdout=subprocess.PIPE, text=True, check=True,
+            input=template, stdout=subprocess.PIPE, text=True, check=True,
             timeout=harness.TIMEOUT_S).stdout.split()
 
-    def configured(self, *arguments):
+    def configured(self, *arguments, template=TEMPLATE):
+        said = {argument.partition("=")[0] for argument in arguments}
+        if os.path.exists(os.path.join(TOP, "config.status")):
+            self.skipTest("built in the source's folder: no other is "
+                          "configured from it")
         with tempfile.TemporaryDirectory(prefix="ddblock-configure-") as here:
             known = re.findall(r"^\w+_cv_\w+=.*\n", read(
                 os.path.join(build(), "config.log")).partition(
                     "\n## Cache variables.")[2], re.M)
             with open(os.path.join(here, "cache"), "w", encoding="utf-8") as f:
-                f.writelines(known)
+                f.writelines(line for line in known
+                             if not line.startswith("ac_cv_env_"))
             given = re.findall(r"^ac_cv_env_(\w+)_value='?(.*?)'?$",
                                "".join(known), re.M)
             subprocess.run(
-                [os.path.join(HERE, os.pardir, os.pardir, "configure"),
+                [os.path.join(TOP, "configure"),
                  "--quiet", "--no-create", "--cache-file=cache", *arguments,
                  *(f"{name}={value}" for name, value in given if value and
-                   not name.endswith("_alias"))],
+                   name not in said and not name.endswith("_alias"))],
                 cwd=here, check=True, stdout=subprocess.PIPE,
                 timeout=harness.TIMEOUT_S)
-            return self.status(here)
+            return self.status(here, template)
 
     def test_of_a_system(self):
         self.assertEqual(self.configured("--prefix=/usr"),
                          ["/usr", "/etc", "/var"])
+
+    def test_a_packagers_flags(self):
+        """They may choose which checks libc has, in CPPFLAGS, too."""
+        for name in "CPPFLAGS", "CFLAGS":
+            with self.subTest(name):
+                flags = self.configured(f"{name}=-O2 -D_FORTIFY_SOURCE=2",
+                                        template="@HARDENING_CFLAGS@")
+                self.assertNotIn("-D_FORTIFY_SOURCE=3", flags)
+        if not harness.sanitized():
+            self.assertIn("-D_FORTIFY_SOURCE=3", self.configured(
+                "CPPFLAGS=", "CFLAGS=-O2", template="@HARDENING_CFLAGS@"))
 
     def test_what_somebody_says(self):
         self.assertEqual(
