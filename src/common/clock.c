@@ -60,12 +60,27 @@ clock_cpu_ms(void)
 	return clock_read_us(CLOCK_PROCESS_CPUTIME_ID) / 1000;
 }
 
+static time_t
+clock_seconds(uint64_t ms)
+{
+	return ms / 1000 < INT32_MAX ? (time_t)(ms / 1000) : INT32_MAX;
+}
+
 struct timeval
 clock_interval(uint64_t ms)
 {
 	return (struct timeval){
-		.tv_sec = (time_t)(ms / 1000),
+		.tv_sec = clock_seconds(ms),
 		.tv_usec = (suseconds_t)(ms % 1000 * 1000),
+	};
+}
+
+struct timespec
+clock_moment(uint64_t ms)
+{
+	return (struct timespec){
+		.tv_sec = clock_seconds(ms),
+		.tv_nsec = (long)(ms % 1000 * 1000000),
 	};
 }
 

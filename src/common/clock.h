@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 #include <sys/time.h>
+#include <time.h>
 
 /* CLOCK_BOOTTIME: goes on while the host sleeps, and is never set. */
 uint64_t clock_boot_ms(void);
@@ -22,8 +23,10 @@ uint64_t clock_wall_ms(void);
 /* Processor time of this process. */
 uint64_t clock_cpu_ms(void);
 
-/* So long, as event loops want it. */
+/* So long, and that time, as event loops and timers want them. Of more than 68
+ * years, 68: where a time has 32 bits there is none later. */
 struct timeval clock_interval(uint64_t ms);
+struct timespec clock_moment(uint64_t ms);
 
 /*
  * Does the kernel call CLOCK_REALTIME synchronised? 1: it does; 0: it does

@@ -48,8 +48,7 @@ engine_arm(struct engine *e, uint64_t next_ms, uint64_t now_ms)
 	e->due_ms = next_ms > now_ms ? next_ms : now_ms;
 	if (next_ms == 0)
 		next_ms = 1;	/* 0 would stop the timer */
-	t.it_value.tv_sec = (time_t)(next_ms / 1000);
-	t.it_value.tv_nsec = (long)(next_ms % 1000) * 1000000;
+	t.it_value = clock_moment(next_ms);
 	r = timerfd_settime(e->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
 	assert(r == 0); /* the arguments are in range */
 }

@@ -293,10 +293,8 @@ connection_set_timer(struct ddblock *d)
 
 	if (d->timer < 0 || d->timer_ms == at_ms)
 		return;
-	if (at_ms != DDBLOCK_NEVER_MS) {
-		spec.it_value.tv_sec = (time_t)(at_ms / 1000);
-		spec.it_value.tv_nsec = (long)(at_ms % 1000) * 1000000;
-	}
+	if (at_ms != DDBLOCK_NEVER_MS)
+		spec.it_value = clock_moment(at_ms);
 	if (timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &spec, NULL) == 0)
 		d->timer_ms = at_ms;
 }

@@ -23,6 +23,7 @@
 #define clock_boot_ms ddblock_private_clock_boot_ms
 #define clock_boot_us ddblock_private_clock_boot_us
 #define clock_cpu_ms ddblock_private_clock_cpu_ms
+#define clock_moment ddblock_private_clock_moment
 #define clock_monotonic_ns ddblock_private_clock_monotonic_ns
 #define clock_monotonic_us ddblock_private_clock_monotonic_us
 #define clock_interval ddblock_private_clock_interval

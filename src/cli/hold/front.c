@@ -113,18 +113,16 @@ front_done(struct front *f)
 void
 front_set_end(struct front *f, uint64_t end_ms)
 {
-	struct itimerspec spec = { .it_value = { .tv_nsec = 1 } };
+	struct itimerspec spec = { 0 };
 
 	/* Both processes use the timer. If it cannot be set it keeps an earlier
 	 * time; then it wakes us early, which does no harm. */
 	if (atomic_exchange(&f->share->end_ms, end_ms) == end_ms)
 		return;
-	if (end_ms == DDBLOCK_NEVER_MS)
-		spec.it_value.tv_nsec = 0;
-	else
-		spec.it_value.tv_sec = (time_t)(end_ms / 1000);
-	if (end_ms != DDBLOCK_NEVER_MS)
-		spec.it_value.tv_nsec += (long)(end_ms % 1000) * 1000000;
+	if (end_ms != DDBLOCK_NEVER_MS) {
+		spec.it_value = clock_moment(end_ms);
+		spec.it_value.tv_nsec++;	/* 0 would stop the timer */
+	}
 	(void)timerfd_settime(f->timer, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 

@@ -57,13 +57,12 @@ supervise_kill(struct supervise *s)
 static void
 supervise_kill_at(struct supervise *s, uint64_t at_ms)
 {
-	struct itimerspec spec = { .it_value = { .tv_nsec = 1 } };
+	struct itimerspec spec = { .it_value = clock_moment(at_ms) };
 
 	if (at_ms >= s->kill_ms)
 		return;
 	s->kill_ms = at_ms;
-	spec.it_value.tv_sec = (time_t)(at_ms / 1000);
-	spec.it_value.tv_nsec += (long)(at_ms % 1000) * 1000000;
+	spec.it_value.tv_nsec++;	/* 0 would stop the timer */
 	if (timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &spec, NULL) < 0)
 		supervise_kill(s); /* rather too early */
 }
