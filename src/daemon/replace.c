@@ -212,7 +212,8 @@ replace_connect(const char *path, int *ret, char *text, size_t size)
 
 	*ret = -1;
 	if (strlen(path) >= sizeof(address.sun_path)) {
-		(void)snprintf(text, size, "%s: the path is too long", path);
+		(void)snprintf(text, size, "%.*s: the path is too long",
+		    PATH_MAX, path);
 		return DDBLOCK_E_BAD_REQUEST;
 	}
 	memcpy(address.sun_path, path, strlen(path));

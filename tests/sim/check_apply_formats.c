@@ -112,14 +112,17 @@ any_hold(struct walk *w)
 static struct contents
 any_contents(struct walk *w)
 {
-	struct contents c = { .n_attributes = trial_below(&w->t, 2) };
+	struct contents c = {
+		.n_attributes = (size_t)trial_below(&w->t, 2),
+	};
 
 	w->attribute = (struct attribute){
 		{ "colour", 6 }, { "blue", 4 }, false,
 	};
 	c.attributes = &w->attribute;
 	if ((w->row->dialect->features & DIALECT_DATA) != 0)
-		c.data = (struct key){ "bytes", 5 * trial_below(&w->t, 2) };
+		c.data = (struct key){ "bytes",
+			5 * (size_t)trial_below(&w->t, 2) };
 	return c;
 }
 

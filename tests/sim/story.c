@@ -180,7 +180,7 @@ story_lock(struct story *s, struct fact *f)
 	l->has_ttl = l->ttl_ahead_s != 0 ||
 	    (story_has(s, "ttl") && !f->expired);
 	story_contents(s, l->contents);
-	l->n_waiter_marks = story_option(s, "wishes", 0);
+	l->n_waiter_marks = (size_t)story_option(s, "wishes", 0);
 	for (size_t i = 4; i < s->n_words; i++)
 		if (strchr(s->words[i], '/') != NULL)
 			story_element(s, s->words[i], l);

@@ -67,9 +67,9 @@ native_any_contents(struct trial *t, struct native_pieces *p)
 		{ "n", 1 }, { "{\"N\":\"7\"}", 9 }, true,
 	};
 	return (struct contents){
-		.data = { "bytes", 5 * trial_below(t, 2) },
+		.data = { "bytes", 5 * (size_t)trial_below(t, 2) },
 		.attributes = p->attributes,
-		.n_attributes = trial_below(t, 3),
+		.n_attributes = (size_t)trial_below(t, 3),
 	};
 }
 
@@ -84,7 +84,8 @@ native_make(struct trial *t, struct native_pieces *p, struct lock_record *l)
 	if (!l->exists)
 		return;
 	l->mode = (enum lock_mode)(1 + trial_below(t, 2));
-	l->n_holders = trial_one_in(t, 2) ? 0 : 1 + trial_below(t, 4);
+	l->n_holders = trial_one_in(t, 2) ? 0 :
+	    1 + (size_t)trial_below(t, 4);
 	if (l->mode == LOCK_MODE_EXCLUSIVE && l->n_holders > 1)
 		l->n_holders = 1;
 	if (l->n_holders == 0 && trial_one_in(t, 8))

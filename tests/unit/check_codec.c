@@ -349,7 +349,8 @@ TEST(test_what_is_written_is_read_back)
 		for (size_t i = 0; i < n; i++) {
 			bool named = next_random(&random) % 2 == 0;
 
-			lengths[i] = next_random(&random) % 40 + !named;
+			lengths[i] = (size_t)(next_random(&random) % 40) +
+			    !named;
 			lengths[i] = lengths[i] > 40 ? 40 : lengths[i];
 			for (size_t k = 0; k < lengths[i]; k++)
 				values[i][k] = (char)next_random(&random);
@@ -383,7 +384,7 @@ TEST(test_garbage_is_survived)
 	uint64_t random = 362436069362436069u;
 
 	for (int round = 0; round < 200000; round++) {
-		size_t length = next_random(&random) % 30;
+		size_t length = (size_t)(next_random(&random) % 30);
 		char *line = malloc(length + 1);
 		struct codec_line l;
 		const char *reason;
