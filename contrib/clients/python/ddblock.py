@@ -28,8 +28,8 @@ of newer daemons can be used without a new client (`client.acquire(key,
 new_argument="x")`, `client.request("NEWVERB", key, argument=1)`). None leaves
 an argument out; True and False are yes and no; a timedelta or a number of
 seconds is a duration; a list is joined with commas; bytes are sent as they
-are. (A name that is no Python name: `client.acquire(key, **{"attr.stage":
-"first"})`.)
+are. (A name that is no Python name: `client.acquire(key, None, **{"attr.stage":
+"first"})`; the None is the timeout, for what checks types.)
 
 A Client may be used by several threads. AsyncClient is the same for asyncio.
 Beside this file is ddblock_python_dynamodb_lock.py: the names of that library,
