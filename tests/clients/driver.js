@@ -1,10 +1,12 @@
 'use strict';
-// The driver of the JavaScript client: see test_clients.py.
+// The driver of the JavaScript client: see test_clients.py. With
+// $DDBLOCK_CLIENT, of the package that is installed in that folder.
 const { once } = require('node:events');
-const path = require('node:path');
+const { createRequire } = require('node:module');
 const readline = require('node:readline');
-const ddblock = require(path.join(__dirname,
-    '../../contrib/clients/javascript/ddblock.js'));
+const folder = process.env.DDBLOCK_CLIENT;
+const ddblock = folder ? createRequire(`${folder}/`)('ddblock')
+    : require('../../contrib/clients/javascript/ddblock.js');
 const old = require('./old.js');
 
 const lines = readline.createInterface(process.stdin)[Symbol.asyncIterator]();

@@ -2,9 +2,11 @@
 // What the document of dynamodb-lock-client shows, by the old names.
 // test_parity.py says when each is played, and what is to be seen.
 const { once } = require('node:events');
-const path = require('node:path');
-const DynamoDBLockClient = require(path.join(__dirname,
-    '../../contrib/clients/javascript/ddblock.js'));
+const { createRequire } = require('node:module');
+const folder = process.env.DDBLOCK_CLIENT;
+const DynamoDBLockClient = folder
+    ? createRequire(`${folder}/`)('ddblock/dynamodb-lock-client')
+    : require('../../contrib/clients/javascript/dynamodb-lock-client.js');
 
 const CONFIG = { heartbeatPeriodMs: 3e3, leaseDurationMs: 1e4 };
 // One that is not there in a moment is not waited for.

@@ -58,7 +58,9 @@ encoded as on the wire):
 (`old EXAMPLE` is for test_parity.py.)
 
 A language whose compiler is missing is skipped, and said so; under
-DDBLOCK_MUST_RUN=1 that is a failure. $DDBLOCK_CLIENTS names those to run.
+DDBLOCK_MUST_RUN=1 that is a failure. $DDBLOCK_CLIENTS names those to run. The
+tests of the packages (tests/packages) play the same with what is installed,
+which drivers take with $DDBLOCK_CLIENT.
 """
 import concurrent.futures
 import fcntl
@@ -118,6 +120,7 @@ class Language:
         self.sources = [os.path.join(CLIENTS, client)] + [
             os.path.join(HERE, driver) for driver in drivers]
         self.directory = os.path.join(BUILD, name)
+        self.environment = {}  # of its driver, besides
         self.building = threading.Lock()
 
     def missing(self):
@@ -252,7 +255,7 @@ class Driver:
         self.process = subprocess.Popen(
             language.command(), stdin=subprocess.PIPE, encoding="utf-8",
             stdout=subprocess.PIPE, stderr=self.stderr,
-            env=dict(os.environ, DDBLOCK_SOCKET=path))
+            env=dict(os.environ, DDBLOCK_SOCKET=path, **language.environment))
         self.reader = threading.Thread(
             target=read_lines, args=(self.process.stdout, self.lines))
         self.reader.start()
@@ -471,10 +474,10 @@ def play(language, name, lines):
                       f"{language.name}, {name}")
 
 
-def add_tests(pool):
+def add_tests(pool, languages, module):
     """One class for each language, one test for each scenario."""
     only = os.environ.get("DDBLOCK_CLIENTS", "").split()
-    for language in LANGUAGES:
+    for language in languages:
         if only and language.name not in only:
             continue
         tests = {}
@@ -495,10 +498,10 @@ def add_tests(pool):
             tests[f"test_{name}"] = lambda self, future=future: \
                 future.result()
         name = f"{language.name.capitalize()}Client"
-        globals()[name] = type(name, (unittest.TestCase,), tests)
+        module[name] = type(name, (unittest.TestCase,), tests)
 
 
 if __name__ == "__main__":
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        add_tests(pool)
+        add_tests(pool, LANGUAGES, globals())
         harness.main()

@@ -122,6 +122,8 @@ TABLE = (
     ("contrib/clients/bash/ddblock.sh", "ddblock_rows_of", Runs(
         "jobs/nightly", before=". contrib/clients/bash/ddblock.sh; "
         "ddblock_open; ddblock_try jobs/nightly")),
+    ("contrib/clients/javascript/README.md", "npm pack", By(
+        "tests/packages/test_javascript.py")),
     ("contrib/clients/python/README.md", "pip install", By(
         "tests/packages/test_python.py")),
     ("contrib/ddblockd.conf", "ddblockd --check-config", Runs(

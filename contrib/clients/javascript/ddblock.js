@@ -41,6 +41,9 @@
  *
  * Values that come are strings, or Buffers if they are not UTF-8;
  * Buffer.from(value) has the bytes of both.
+ *
+ * Beside this file are its types, ddblock.d.ts, and dynamodb-lock-client.js:
+ * the names of that library, for programs that move.
  */
 const { EventEmitter } = require('node:events');
 const fs = require('node:fs');
@@ -185,7 +188,7 @@ class Hold extends EventEmitter {
             (reply.fields.secret !== undefined || verb === 'RESUME');
         this.reason = undefined; // of the loss
         this.count = 1; // how often it is held: once, if it is not reentrant
-        this.releasing = new Set(); // each RELEASE that is under way
+        this._releasing = new Set(); // each RELEASE that is under way
     }
 
     _addToken({ key, token = '0', token_text: text = token }) {
@@ -247,7 +250,7 @@ class Hold extends EventEmitter {
     _lose(reason, fields) {
         this.reason = reason;
         // The daemon is stopped; its lock is free by now nevertheless.
-        for (const pending of this.releasing)
+        for (const pending of this._releasing)
             pending.reject(this._lostError());
         if (this.isReleased)
             return;
@@ -503,7 +506,7 @@ class Client extends EventEmitter {
         const pending = this.#start('RELEASE', undefined,
             { id: hold.id, ...args });
         hold.count--;
-        hold.releasing.add(pending);
+        hold._releasing.add(pending);
         await pending.result;
     }
 
@@ -623,7 +626,7 @@ class Client extends EventEmitter {
      */
     #released(pending, { kind, word, fields }) {
         const hold = this.#holds.get(pending.args.id);
-        if (!hold?.releasing.delete(pending))
+        if (!hold?._releasing.delete(pending))
             return;
         if (kind === 'OK')
             hold.count = Math.min(hold.count, Number(fields.count ?? 0));
@@ -634,7 +637,7 @@ class Client extends EventEmitter {
 
     /* Unless it is held once more, or a release is under way. */
     #forget(hold) {
-        if (hold.isReleased && hold.releasing.size === 0)
+        if (hold.isReleased && hold._releasing.size === 0)
             this.#holds.delete(hold.id);
     }
 
@@ -703,7 +706,7 @@ class Client extends EventEmitter {
             pending.reject(error);
         this.#pending.clear();
         for (const hold of [...this.#holds.values()]) {
-            hold.releasing.clear();
+            hold._releasing.clear();
             if (!hold._isKept && !hold.isReleased)
                 this.#lose(hold, 'disconnected');
             this.#forget(hold);
@@ -827,86 +830,4 @@ async function connect({ path, resume, ...hello } = {}) {
     return client;
 }
 
-// ---- for users of dynamodb-lock-client --------------------------------------
-
-/*
- * The lock of a FailOpen or FailClosed client. 'error': the renewal fails, or
- * the lock was lost. Without heartbeats it is emitted only if there is a
- * listener; other users would not expect it.
- */
-class Lock extends EventEmitter {
-    constructor(hold, isRenewed) {
-        super();
-        this.hold = hold;
-        this.fencingToken = hold.token;
-        const tell = (error) => {
-            if (isRenewed || this.listenerCount('error') > 0)
-                this.emit('error', error);
-        };
-        hold.on('danger', () => tell(new DdblockError('LOCK_IN_DANGER',
-            'the lock is not being renewed')));
-        hold.on('lost', () => tell(hold.signal.reason));
-    }
-
-    release(callback) {
-        this.hold.release().then(() => callback(), callback);
-    }
-}
-
-/*
- * The old calls. The table, heartbeats and leases are the daemon's; of config,
- * owner, retryCount and the period are used: they say how long acquireLock
- * waits.
- */
-class CallbackClient {
-    #client;
-    #isRenewed;
-
-    constructor(periodMs, { path, owner, retryCount = 1 }, args,
-        isRenewed) {
-        this.args = { ...args, wait: `${Math.round(periodMs * retryCount)}ms` };
-        this.#isRenewed = isRenewed;
-        this.#client = connect({ path, name: owner });
-        this.#client.catch(() => {}); // acquireLock tells
-    }
-
-    /* An id that is a Buffer is the key of its hexadecimal digits. */
-    acquireLock(id, opt, callback = opt) {
-        const args = { ...this.args };
-        if (opt.readLock)
-            args.mode = 'shared';
-        const key = Buffer.isBuffer(id) ? id.toString('hex') : id;
-        this.#client.then((client) => client.acquire(key, args)).then(
-            (hold) => callback(undefined, new Lock(hold, this.#isRenewed)),
-            callback);
-    }
-
-    /* The old client had no end. */
-    close() {
-        this.#client.then((client) => client.close(), () => {});
-    }
-}
-
-/* Without heartbeatPeriodMs, a lock is held for leaseDurationMs. */
-class FailOpen extends CallbackClient {
-    constructor(config) {
-        const { leaseDurationMs, heartbeatPeriodMs } = config;
-        const isRenewed = heartbeatPeriodMs !== undefined;
-        super(leaseDurationMs, config, isRenewed ? {}
-            : { max_hold: `${leaseDurationMs}ms`, danger: 'never' },
-        isRenewed);
-    }
-}
-
-/*
- * A lock that is not released stays locked, until an administrator breaks it.
- */
-class FailClosed extends CallbackClient {
-    constructor(config) {
-        super(config.acquirePeriodMs, config, { policy: 'fail-closed' },
-            false);
-    }
-}
-
-module.exports = { connect, Client, Hold, DdblockError, encode, decode,
-    FailOpen, FailClosed, Lock };
+module.exports = { connect, Client, Hold, DdblockError, encode, decode };
