@@ -693,6 +693,14 @@ def check_compatibility():
     yield from differ("doc/compatibility.md, The numbers", numbers, found)
 
 
+def check_ports():
+    """The table of what is built and tested where."""
+    done = subprocess.run(
+        [sys.executable, os.path.join(TOP, "tests/packages/ports.py"),
+         "--check"], stdout=subprocess.PIPE, text=True, check=False)
+    yield from done.stdout.splitlines()
+
+
 def check_pages():
     names = {"{}({})".format(*os.path.basename(path).rsplit(".", 1))
              for path in pages()}
@@ -721,7 +729,7 @@ def check_pages():
 CHECKS = (check_settings, check_access, check_codes, check_protocol,
           check_limits, check_costs, check_layers, check_history,
           check_names, check_links, check_functions, check_targets,
-          check_compatibility, check_pages)
+          check_ports, check_compatibility, check_pages)
 
 
 def main():
