@@ -32,7 +32,6 @@ from host import Host
 BUILD = os.path.dirname(os.path.abspath(harness.program("ddblockd")))
 PACKAGES = os.path.abspath(os.environ.get("DDBLOCK_PACKAGES") or
                            os.path.join(BUILD, "packages"))
-PYTHON_CLIENT = os.path.join(TOP, "contrib", "clients", "python", "ddblock.py")
 SOCKET = "/run/ddblockd/ddblockd.sock"
 CONFIG = "/etc/ddblockd/ddblockd.conf"
 PROFILE = "/etc/apparmor.d/usr.sbin.ddblockd"
@@ -210,10 +209,9 @@ def setUpModule():
     apt("update")
     # What they depend on; and each case installs them for the first time.
     apt("install", "python3", built("ddblockd"), built("ddblock-client"),
-        built("libddblock0"))
+        built("libddblock0"), built("python3-ddblock"))
     dpkg("-P", "ddblockd", "ddblock-client")
     compile_program()
-    shutil.copy(PYTHON_CLIENT, HOST.path("/usr/local/lib/ddblock.py"))
 
 
 class Holders:
@@ -226,8 +224,7 @@ class Holders:
         self.processes = [
             self.start("bash", "-c", RUN_PROGRAM, "run", *keys["run"]),
             self.start("c-holder", *keys["c"]),
-            self.start("env", "PYTHONPATH=/usr/local/lib", "python3", "-c",
-                       PYTHON_PROGRAM, *keys["python"])]
+            self.start("python3", "-c", PYTHON_PROGRAM, *keys["python"])]
         for process in self.processes[1:]:
             case.assertEqual(process.stdout.readline(), "ready\n")
         case.await_(lambda: len(self.held()) == sum(HOLDS.values()))
