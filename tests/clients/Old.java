@@ -1,12 +1,12 @@
-import ddblock.DdblockClient.AcquireLockOptions;
-import ddblock.DdblockClient.AmazonDynamoDBLockClient;
-import ddblock.DdblockClient.AmazonDynamoDBLockClientOptions;
 import ddblock.DdblockClient.DdblockException;
-import ddblock.DdblockClient.LockAlreadyOwnedException;
-import ddblock.DdblockClient.LockCurrentlyUnavailableException;
-import ddblock.DdblockClient.LockItem;
-import ddblock.DdblockClient.LockNotGrantedException;
-import ddblock.DdblockClient.ReleaseLockOptions;
+import ddblock.dynamodbv2.AcquireLockOptions;
+import ddblock.dynamodbv2.AmazonDynamoDBLockClient;
+import ddblock.dynamodbv2.AmazonDynamoDBLockClientOptions;
+import ddblock.dynamodbv2.LockItem;
+import ddblock.dynamodbv2.ReleaseLockOptions;
+import ddblock.dynamodbv2.model.LockAlreadyOwnedException;
+import ddblock.dynamodbv2.model.LockCurrentlyUnavailableException;
+import ddblock.dynamodbv2.model.LockNotGrantedException;
 import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -51,7 +51,7 @@ final class Old {
         EXAMPLES.get(name).play();
     }
 
-    private static AcquireLockOptions.Builder moe() {
+    private static AcquireLockOptions.AcquireLockOptionsBuilder moe() {
         return AcquireLockOptions.builder("Moe");
     }
 
@@ -207,7 +207,8 @@ final class Old {
             lockClient.acquireLock(moe().withSortKey("b").build());
             lockClient.acquireLock(moe().build());
             OUT.println(lock.getSortKey().orElse("none"));
-            OUT.println(lockClient.getLock("Moe", Optional.of("c")));
+            OUT.println(lockClient.getLock("Moe", Optional.of("c"))
+                    .orElse(null));
         }
     }
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"driver/ddblock"
+	"ddblockd.example/ddblock"
 )
 
 type request struct {

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"driver/ddblock"
+	"ddblockd.example/ddblock"
+	"ddblockd.example/ddblock/dlock"
 )
 
 var oldExamples = map[string]func() error{
@@ -39,10 +40,10 @@ func lookAt(key string) (ddblock.Fields, error) {
 func oldUsage() error {
 	ownerName := strconv.FormatUint(rand.Uint64(), 16)
 
-	locker := ddblock.NewLocker(ownerName,
+	locker := dlock.NewLocker(ownerName,
 		// This locker locks objects of type 'streets in NYC'
-		ddblock.WithLockIdPrefix("nyc-street-"),
-		ddblock.WithWarnAfter(9*time.Second),
+		dlock.WithLockIdPrefix("nyc-street-"),
+		dlock.WithWarnAfter(9*time.Second),
 	)
 	defer locker.Close()
 
@@ -74,9 +75,9 @@ func oldUsage() error {
 
 // Fencing tokens rise; a lock that another has is not waited for.
 func oldTryLock() error {
-	locker := ddblock.NewLocker("one")
+	locker := dlock.NewLocker("one")
 	defer locker.Close()
-	other := ddblock.NewLocker("other")
+	other := dlock.NewLocker("other")
 	defer other.Close()
 	lock, err := locker.TryLock(background, "wallstreet")
 	if err != nil {
@@ -102,7 +103,7 @@ func oldTryLock() error {
 
 // Close gives back what the locker has.
 func oldClose() error {
-	locker := ddblock.NewLocker("one")
+	locker := dlock.NewLocker("one")
 	if _, err := locker.TryLock(background, "wallstreet"); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func oldClose() error {
 
 // A lock once acquired stays valid until it is unlocked.
 func oldHeartbeats() error {
-	locker := ddblock.NewLocker("one")
+	locker := dlock.NewLocker("one")
 	defer locker.Close()
 	lock, err := locker.TryLock(background, "wallstreet")
 	if err != nil {
@@ -136,8 +137,8 @@ func oldHeartbeats() error {
 }
 
 // A WarnChan posts a message before the lock expires, and if it has.
-func oldWarned(options ...ddblock.LockerOption) error {
-	locker := ddblock.NewLocker("one", options...)
+func oldWarned(options ...dlock.LockerOption) error {
+	locker := dlock.NewLocker("one", options...)
 	defer locker.Close()
 	lock, err := locker.TryLock(background, "wallstreet")
 	if err != nil {
@@ -160,12 +161,12 @@ func oldWarned(options ...ddblock.LockerOption) error {
 }
 
 func oldWarnAfter() error {
-	return oldWarned(ddblock.WithWarnAfter(time.Second))
+	return oldWarned(dlock.WithWarnAfter(time.Second))
 }
 
 // Disabled, whatever happens.
 func oldWarnDisabled() error {
-	locker := ddblock.NewLocker("one", ddblock.WithWarnDisabled())
+	locker := dlock.NewLocker("one", dlock.WithWarnDisabled())
 	defer locker.Close()
 	lock, err := locker.TryLock(background, "wallstreet")
 	if err != nil {
@@ -181,7 +182,7 @@ func oldWarnDisabled() error {
 
 // No answer within the timeout.
 func oldNoAnswer() error {
-	locker := ddblock.NewLocker("one")
+	locker := dlock.NewLocker("one")
 	defer locker.Close()
 	_, err := locker.TryLock(background, "wallstreet")
 	return err

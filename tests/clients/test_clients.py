@@ -87,6 +87,8 @@ import undisturbed  # noqa: E402
 
 CLIENTS = os.path.join(HERE, "..", "..", "contrib", "clients")
 BUILD = os.path.abspath("clients.d")
+GO_MODULE = "ddblockd.example/ddblock"
+JAVA = "java/src/main/java"
 AT_ONCE = 4  # they mostly wait
 KINDS = {
     "<n>": r"\d+",
@@ -174,21 +176,22 @@ class Script(Language):
 
 
 class Go(Language):
-    """A module of two packages: the client, and the driver that imports it."""
+    """A module of its own, which imports that of the client."""
 
     def __init__(self):
         super().__init__("go", "go/ddblock.go", ["driver.go", "old.go"],
                          ["go"], has=ALL)
+        self.module = os.path.dirname(self.sources[0])
+        self.sources.append(os.path.join(self.module, "dlock", "dlock.go"))
 
     def compile(self):
-        package = os.path.join(self.directory, "ddblock")
-        os.makedirs(package, exist_ok=True)
-        shutil.copy(self.sources[0], package)
-        for source in self.sources[1:]:
+        for source in self.sources[1:3]:
             shutil.copy(source, self.directory)
         with open(os.path.join(self.directory, "go.mod"), "w",
                   encoding="ascii") as f:
-            f.write("module driver\n\ngo 1.19\n")
+            f.write("module driver\n\ngo 1.19\n\n"
+                    f"require {GO_MODULE} v0.0.0\n\n"
+                    f"replace {GO_MODULE} => {os.path.abspath(self.module)}\n")
         self.run("go", "build", "-o", "driver", ".", CGO_ENABLED="0",
                  GOFLAGS="", GOPROXY="off", GOTOOLCHAIN="local",
                  GOCACHE=os.path.join(self.directory, "cache"))
@@ -199,9 +202,12 @@ class Go(Language):
 
 class Java(Language):
     def __init__(self):
-        super().__init__("java", "java/DdblockClient.java",
+        super().__init__("java", f"{JAVA}/ddblock/DdblockClient.java",
                          ["Driver.java", "Old.java"], ["java", "javac"],
                          has=ALL)
+        self.sources += sorted(glob.glob(os.path.join(
+            CLIENTS, JAVA, "ddblock", "dynamodbv2", "**", "*.java"),
+            recursive=True))
 
     def compile(self):
         self.run("javac", "-Xlint:all", "-Werror", "-d", self.directory,

@@ -24,9 +24,7 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A client of ddblockd: locks of this host or of a fleet.
@@ -63,6 +61,7 @@ import java.util.concurrent.TimeUnit;
  * request up; a late grant is released.
  */
 public final class DdblockClient implements AutoCloseable {
+    /** The daemon's socket, unless $DDBLOCK_SOCKET is set. */
     public static final String DEFAULT_SOCKET = "/run/ddblockd/ddblockd.sock";
     private static final int EVENTS_MAX = 1024; // unread; the oldest go first
     private static final int LINE_MAX = 1 << 20;
@@ -70,7 +69,6 @@ public final class DdblockClient implements AutoCloseable {
     private static final long LOOK_MS = 1000;
     // The deadline of a hold without a deadline.
     private static final long NEVER_MS = Long.MAX_VALUE;
-    private static final Duration FOR_EVER = Duration.ofDays(36500);
     private static final Set<String> CANCELLABLE =
             Set.of("ACQUIRE", "TRY", "LIST", "HELD", "WAITING");
     // Of a request that was not run.
@@ -90,7 +88,9 @@ public final class DdblockClient implements AutoCloseable {
      */
     public static class DdblockException extends RuntimeException {
         private static final long serialVersionUID = 1;
+        /** A word of the protocol. */
         private final String code;
+        /** For people. */
         private final String text;
         private final transient Fields fields;
 
@@ -98,6 +98,7 @@ public final class DdblockClient implements AutoCloseable {
             this(code, text, new Fields());
         }
 
+        /** A failure; the text is for people. */
         public DdblockException(String code, String text, Fields fields) {
             super(text.isEmpty() ? code : code + ": " + text);
             this.code = code;
@@ -105,6 +106,7 @@ public final class DdblockClient implements AutoCloseable {
             this.fields = fields;
         }
 
+        /** A word of the protocol, such as LOCK_BUSY. */
         public String code() {
             return code;
         }
@@ -129,10 +131,16 @@ public final class DdblockClient implements AutoCloseable {
     public static final class Fields {
         private final Map<String, byte[]> values = new LinkedHashMap<>();
 
+        /** None. */
+        public Fields() {
+        }
+
+        /** The names that are there. */
         public Set<String> names() {
             return values.keySet();
         }
 
+        /** As it is; null if it is not there. */
         public byte[] bytes(String name) {
             return values.get(name);
         }
@@ -144,6 +152,13 @@ public final class DdblockClient implements AutoCloseable {
                     : new String(value, StandardCharsets.UTF_8);
         }
 
+        /** As a duration, such as 250ms or 9.5s; null if it is not there. */
+        public Duration duration(String name) {
+            String text = get(name);
+            return text == null ? null : Duration.ofMillis(durationMs(text));
+        }
+
+        /** As a number; the other one if it is none. */
         public long number(String name, long otherwise) {
             try {
                 return Long.parseLong(get(name));
@@ -321,10 +336,12 @@ public final class DdblockClient implements AutoCloseable {
                         "cannot read the grant", fields);
         }
 
+        /** The key; of several, the first. */
         public String key() {
             return key;
         }
 
+        /** The name of this hold, by which requests mean it. */
         public String id() {
             return id;
         }
@@ -348,17 +365,20 @@ public final class DdblockClient implements AutoCloseable {
             return tokenText(key);
         }
 
+        /** The same for one lock of several. */
         public String tokenText(String key) {
             Fields told = tokens.get(key);
             String text = told == null ? null : told.get("token_text");
             return text != null ? text : Long.toString(token(key));
         }
 
+        /** exclusive, or shared. */
         public String mode() {
             String mode = fields.get("mode");
             return mode == null ? "exclusive" : mode;
         }
 
+        /** The namespace of the lock. */
         public String ns() {
             return ns;
         }
@@ -411,6 +431,7 @@ public final class DdblockClient implements AutoCloseable {
             renew(Map.of());
         }
 
+        /** The same with arguments of RENEW. */
         public void renew(Map<String, ?> arguments)
                 throws InterruptedException {
             Fields answer = request("RENEW", null, withId(arguments)).fields();
@@ -428,6 +449,7 @@ public final class DdblockClient implements AutoCloseable {
             release(Map.of());
         }
 
+        /** The same with arguments of RELEASE. */
         public void release(Map<String, ?> arguments) {
             Pending release;
             synchronized (mutex) {
@@ -497,6 +519,7 @@ public final class DdblockClient implements AutoCloseable {
             this.arguments = arguments;
         }
 
+        /** By which CANCEL and events mean it. */
         public String tag() {
             return tag;
         }
@@ -775,6 +798,7 @@ public final class DdblockClient implements AutoCloseable {
         return request("ACQUIRE", key, arguments).hold();
     }
 
+    /** The lock, as soon as it is free. */
     public Hold acquire(Object key) throws InterruptedException {
         return acquire(key, Map.of());
     }
@@ -785,6 +809,7 @@ public final class DdblockClient implements AutoCloseable {
         return request("TRY", key, arguments).hold();
     }
 
+    /** The lock if it is free; else LOCK_BUSY. */
     public Hold tryAcquire(Object key) throws InterruptedException {
         return tryAcquire(key, Map.of());
     }
@@ -812,6 +837,7 @@ public final class DdblockClient implements AutoCloseable {
         return request("WATCH", key, arguments).fields();
     }
 
+    /** No more events CHANGED of this lock. */
     public void unwatch(Object key, Map<String, ?> arguments)
             throws InterruptedException {
         request("UNWATCH", key, arguments);
@@ -1231,439 +1257,5 @@ public final class DdblockClient implements AutoCloseable {
         }
         selection.interestOps(outgoing.isEmpty() ? SelectionKey.OP_READ
                 : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
-    }
-
-    // ---- for users of amazon-dynamodb-lock-client -------------------------
-
-    /** The old calls. The table, heartbeats and leases are the daemon's. */
-    public static class AmazonDynamoDBLockClient implements AutoCloseable {
-        private final DdblockClient client;
-        private static final Set<String> NOT_OURS = Set.of("LOCK_LOST",
-                "LOCK_STOLEN", "LOCK_NOT_OWNED", "NO_SUCH_LOCK");
-        private final Map<Hold, Runnable> monitors = new ConcurrentHashMap<>();
-        private final boolean isRenewed;
-
-        public AmazonDynamoDBLockClient() throws InterruptedException {
-            this(AmazonDynamoDBLockClientOptions.builder().build());
-        }
-
-        public AmazonDynamoDBLockClient(
-                AmazonDynamoDBLockClientOptions options)
-                throws InterruptedException {
-            client = connect(options.ownerName == null ? Map.of()
-                    : Map.of("name", options.ownerName));
-            isRenewed = options.isRenewed;
-            var thread = new Thread(this::monitor, "ddblock session monitor");
-            thread.setDaemon(true);
-            thread.start();
-        }
-
-        private void monitor() {
-            Event event;
-            try {
-                while ((event = client.nextEvent(FOR_EVER)) != null) {
-                    if (event.name().equals("LOCK_IN_DANGER")
-                            && event.hold() != null)
-                        warn(event.hold());
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-        }
-
-        /** Called once: the lock is not being renewed, or was lost. */
-        private void warn(Hold hold) {
-            Runnable callback = monitors.remove(hold);
-            if (callback != null)
-                callback.run();
-        }
-
-        public LockItem acquireLock(AcquireLockOptions options)
-                throws InterruptedException {
-            try {
-                var hold = options.acquire(client, isRenewed);
-                if (options.monitor != null) {
-                    monitors.put(hold, options.monitor);
-                    hold.lost().thenRun(() -> warn(hold));
-                }
-                return new LockItem(options, hold);
-            } catch (DdblockException e) {
-                throw switch (e.code()) {
-                    case "LOCK_BUSY" ->
-                        new LockCurrentlyUnavailableException(e);
-                    case "ALREADY_HELD" -> new LockAlreadyOwnedException(e);
-                    default -> new LockNotGrantedException(e);
-                };
-            }
-        }
-
-        public LockItem acquireLock(String key, String data,
-                long refreshPeriod, long additionalTime, TimeUnit unit)
-                throws InterruptedException {
-            return acquireLock(AcquireLockOptions.builder(key)
-                    .withData(ByteBuffer.wrap(data.getBytes(
-                            StandardCharsets.UTF_8)))
-                    .withRefreshPeriod(refreshPeriod)
-                    .withAdditionalTimeToWaitForLock(additionalTime)
-                    .withTimeUnit(unit).build());
-        }
-
-        public Optional<LockItem> tryAcquireLock(AcquireLockOptions options)
-                throws InterruptedException {
-            try {
-                return Optional.of(acquireLock(options));
-            } catch (LockNotGrantedException e) {
-                return Optional.empty();
-            }
-        }
-
-        /** The holder and the contents of a lock; null: it has neither. */
-        public LockItem getLock(String key) throws InterruptedException {
-            return getLock(key, Optional.empty());
-        }
-
-        public LockItem getLock(String key, Optional<String> sortKey)
-                throws InterruptedException {
-            var fields = client.get(key, sortKey.isEmpty() ? Map.of()
-                    : Map.of("sort", sortKey.get()));
-            var item = new LockItem(key, sortKey.orElse(null), fields);
-            return "free".equals(fields.get("state"))
-                    && item.getData().isEmpty()
-                    && item.getAdditionalAttributes().isEmpty() ? null : item;
-        }
-
-        public void sendHeartbeat(LockItem item) throws InterruptedException {
-            item.sendHeartBeat();
-        }
-
-        /** Was the lock still ours? */
-        public boolean releaseLock(LockItem item) {
-            return releaseLock(ReleaseLockOptions.builder(item).build());
-        }
-
-        public boolean releaseLock(ReleaseLockOptions options) {
-            monitors.remove(options.item.hold);
-            try {
-                options.item.release();
-                return true;
-            } catch (DdblockException e) {
-                if (!options.isBestEffort && !NOT_OURS.contains(e.code()))
-                    throw e;
-                return false;
-            }
-        }
-
-        /** The end of a connection releases its locks. */
-        @Override
-        public void close() {
-            client.close();
-        }
-    }
-
-    /** Options of a client; leases and heartbeats are the daemon's. */
-    public static class AmazonDynamoDBLockClientOptions {
-        private String ownerName;
-        private boolean isRenewed = true;
-
-        private AmazonDynamoDBLockClientOptions() {
-        }
-
-        public static Builder builder() {
-            return new Builder();
-        }
-
-        public static class Builder {
-            private final AmazonDynamoDBLockClientOptions options =
-                    new AmazonDynamoDBLockClientOptions();
-
-            /** Shown to others as HOST/NAME:PID. */
-            public Builder withOwnerName(String name) {
-                options.ownerName = name;
-                return this;
-            }
-
-            /** Without it, only sendHeartbeat renews locks. */
-            public Builder withCreateHeartbeatBackgroundThread(
-                    boolean create) {
-                options.isRenewed = create;
-                return this;
-            }
-
-            public AmazonDynamoDBLockClientOptions build() {
-                return options;
-            }
-        }
-    }
-
-    public static class LockNotGrantedException extends DdblockException {
-        private static final long serialVersionUID = 1;
-
-        LockNotGrantedException(DdblockException e) {
-            super(e.code(), e.text(), e.fields());
-        }
-    }
-
-    public static class LockCurrentlyUnavailableException
-            extends LockNotGrantedException {
-        private static final long serialVersionUID = 1;
-
-        LockCurrentlyUnavailableException(DdblockException e) {
-            super(e);
-        }
-    }
-
-    public static class LockAlreadyOwnedException
-            extends LockNotGrantedException {
-        private static final long serialVersionUID = 1;
-
-        LockAlreadyOwnedException(DdblockException e) {
-            super(e);
-        }
-    }
-
-    /** A lock that an AmazonDynamoDBLockClient holds, or has looked at. */
-    public static class LockItem implements AutoCloseable {
-        private final String key;
-        private final String sortKey;
-        private final Fields fields;
-        private Hold hold;
-        private boolean isDeleted; // its contents go with its release
-        private boolean isKept;
-
-        LockItem(String key, String sortKey, Fields fields) {
-            this.key = key;
-            this.sortKey = sortKey;
-            this.fields = fields;
-        }
-
-        LockItem(AcquireLockOptions options, Hold hold) {
-            this(options.key, options.sortKey, hold.fields());
-            this.hold = hold;
-            isDeleted = options.isDeleted;
-            isKept = options.arguments.keySet().stream()
-                    .anyMatch(LockItem::isContent)
-                    || fields.names().stream().anyMatch(LockItem::isContent);
-        }
-
-        private static boolean isContent(String name) {
-            return name.equals("data") || name.startsWith("attr.");
-        }
-
-        /** Null: it was only looked at. */
-        public Hold hold() {
-            return hold;
-        }
-
-        public String getPartitionKey() {
-            return key;
-        }
-
-        public Optional<String> getSortKey() {
-            return Optional.ofNullable(sortKey);
-        }
-
-        /** The holder; null: this client itself, or none. */
-        public String getOwnerName() {
-            return fields.get("owner");
-        }
-
-        /** It changes with each heartbeat; null: as getOwnerName(). */
-        public String getRecordVersionNumber() {
-            return fields.get("version");
-        }
-
-        public boolean isExpired() {
-            return hold == null ? !"held".equals(fields.get("state"))
-                    : !hold.isValid();
-        }
-
-        /** The contents of the lock when it was granted, or looked at. */
-        public Optional<ByteBuffer> getData() {
-            return Optional.ofNullable(fields.bytes("data"))
-                    .map(ByteBuffer::wrap);
-        }
-
-        /** Earlier attributes, too. Other types are in DynamoDB's JSON. */
-        public Map<String, String> getAdditionalAttributes() {
-            var attributes = new LinkedHashMap<String, String>();
-            for (String name : fields.names()) {
-                if (name.startsWith("attr."))
-                    attributes.put(name.substring(5).replaceFirst(":json$",
-                            ""), fields.get(name));
-            }
-            return attributes;
-        }
-
-        public void sendHeartBeat() throws InterruptedException {
-            hold.renew();
-        }
-
-        private void release() {
-            hold.release(isDeleted && isKept ? Map.of("keep", false)
-                    : Map.of());
-        }
-
-        @Override
-        public void close() {
-            release();
-        }
-    }
-
-    /** How to release a lock. */
-    public static class ReleaseLockOptions {
-        private final LockItem item;
-        private boolean isBestEffort;
-
-        private ReleaseLockOptions(LockItem item) {
-            this.item = item;
-        }
-
-        public static Builder builder(LockItem item) {
-            return new Builder(new ReleaseLockOptions(item));
-        }
-
-        public static class Builder {
-            private final ReleaseLockOptions options;
-
-            private Builder(ReleaseLockOptions options) {
-                this.options = options;
-            }
-
-            /** On any failure: the lock is not ours any more. */
-            public Builder withBestEffort(boolean bestEffort) {
-                options.isBestEffort = bestEffort;
-                return this;
-            }
-
-            public ReleaseLockOptions build() {
-                return options;
-            }
-        }
-    }
-
-    /** What to acquire, and how long to wait: the holder's lease, and more. */
-    public static class AcquireLockOptions {
-        private static final long LEASE_MS = 20000; // of a holder just gone
-        private final Map<String, Object> arguments = new LinkedHashMap<>();
-        private String key;
-        private String sortKey;
-        private boolean skipWait;
-        private boolean isDeleted = true;
-        private long moreMs;
-        private Long periodMs; // null: the daemon's
-        private Runnable monitor;
-
-        private AcquireLockOptions() {
-        }
-
-        public static Builder builder(String partitionKey) {
-            var builder = new Builder();
-            builder.options.key = partitionKey;
-            return builder;
-        }
-
-        private Hold acquire(DdblockClient client, boolean isRenewed)
-                throws InterruptedException {
-            if (!isRenewed)
-                arguments.put("renew", "manual");
-            if (arguments.containsKey("wait"))
-                return client.acquire(key, arguments);
-            try {
-                return client.tryAcquire(key, arguments);
-            } catch (DdblockException e) {
-                if (skipWait || !e.code().equals("LOCK_BUSY"))
-                    throw e;
-            }
-            var all = new LinkedHashMap<String, Object>(arguments);
-            all.put("wait", Duration.ofMillis(leaseMs(client) + moreMs));
-            if (periodMs != null)
-                all.put("poll", Duration.ofMillis(periodMs));
-            return client.acquire(key, all);
-        }
-
-        /** Of the present holder. */
-        private long leaseMs(DdblockClient client)
-                throws InterruptedException {
-            var where = new HashMap<String, Object>(arguments);
-            where.keySet().retainAll(Set.of("ns", "sort"));
-            String lease = client.get(key, where).get("lease");
-            return lease == null ? LEASE_MS : durationMs(lease);
-        }
-
-        public static class Builder {
-            private final AcquireLockOptions options =
-                    new AcquireLockOptions();
-            private TimeUnit unit = TimeUnit.MILLISECONDS;
-            private long more;
-            private Long period;
-
-            public Builder withTimeUnit(TimeUnit unit) {
-                this.unit = unit;
-                return this;
-            }
-
-            public Builder withAdditionalTimeToWaitForLock(Long time) {
-                more = time;
-                return this;
-            }
-
-            public Builder withRefreshPeriod(Long time) {
-                period = time;
-                return this;
-            }
-
-            public Builder withShouldSkipBlockingWait(boolean skip) {
-                options.skipWait = skip;
-                return this;
-            }
-
-            /** The daemon decides when it is called: at half the lease. */
-            public Builder withSessionMonitor(long safeTime,
-                    Optional<Runnable> callback) {
-                options.monitor = callback.orElse(null);
-                return this;
-            }
-
-            public Builder withData(ByteBuffer data) {
-                var bytes = new byte[data.remaining()];
-                data.duplicate().get(bytes);
-                return with("data", bytes);
-            }
-
-            public Builder withReplaceData(boolean replace) {
-                return with("replace_data", replace);
-            }
-
-            /** Texts. */
-            public Builder withAdditionalAttributes(Map<String, ?> attributes) {
-                attributes.forEach((name, value) -> with("attr." + name,
-                        value));
-                return this;
-            }
-
-            public Builder withSortKey(String sortKey) {
-                options.sortKey = sortKey;
-                return with("sort", sortKey);
-            }
-
-            /** The contents of the lock go when it is released. */
-            public Builder withDeleteLockOnRelease(boolean delete) {
-                options.isDeleted = delete;
-                return this;
-            }
-
-            /** Any argument of the protocol. */
-            public Builder with(String name, Object value) {
-                options.arguments.put(name, value);
-                return this;
-            }
-
-            public AcquireLockOptions build() {
-                options.moreMs = unit.toMillis(more);
-                options.periodMs = period == null ? null
-                        : unit.toMillis(period);
-                return options;
-            }
-        }
     }
 }
