@@ -28,7 +28,7 @@ DOCUMENTS = ("README.md", "HACKING.md", "CHANGELOG.md", "doc/", "proto/",
              "man/", "proof/README.md", "contrib/aws/README.md",
              "contrib/clients/")
 SKIPPED = (".git", "build", "build-aux", "autom4te.cache", "m4",
-           "node_modules", "__pycache__")
+           "node_modules", "__pycache__", "target")
 
 
 def read(path):

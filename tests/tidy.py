@@ -32,7 +32,7 @@ FOLDERS = ("include", "src", "tests", "bench", "contrib", "proof", "scripts",
 # Whose lines have an end, beside those of C.
 NARROW = (".go", ".java", ".js", ".py", ".rs", ".sh")
 SKIP = (".git", "__pycache__", "node_modules", "autom4te.cache", "build",
-        "build-aux", "m4", "corpus")
+        "build-aux", "m4", "corpus", "target")
 
 # Calls that may not appear, and what to use.
 BANNED = {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use ddblock::{decode, encode, Client, Fields, Hold, Pending, Reply, Value};
 
+// The file itself, as a program has it that copied it; or else the crate.
+#[cfg(not(feature = "crate"))]
 #[path = "../../contrib/clients/rust/ddblock.rs"]
 mod ddblock;
 

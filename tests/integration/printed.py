@@ -52,7 +52,8 @@ def paths():
     yield "README.md"
     for folder in "man", "contrib":
         for where, folders, names in os.walk(os.path.join(TOP, folder)):
-            folders[:] = [f for f in folders if f != "__pycache__"]
+            folders[:] = [f for f in folders
+                          if f not in ("__pycache__", "target")]
             for name in names:
                 if not name.endswith(PROGRAMS):
                     yield os.path.relpath(os.path.join(where, name), TOP)

@@ -124,8 +124,14 @@ TABLE = (
         "ddblock_open; ddblock_try jobs/nightly")),
     ("contrib/clients/javascript/README.md", "npm pack", By(
         "tests/packages/test_javascript.py")),
+    ("contrib/clients/go/README.md", "go mod edit",
+     By("tests/packages/test_go.py")),
+    ("contrib/clients/java/README.md", "mvn -f",
+     By("tests/packages/test_java.py")),
     ("contrib/clients/python/README.md", "pip install", By(
         "tests/packages/test_python.py")),
+    ("contrib/clients/rust/README.md", "cargo add",
+     By("tests/packages/test_rust.py")),
     ("contrib/ddblockd.conf", "ddblockd --check-config", Runs(
         r"\(no file\): ok", options=None)),
     ("contrib/examples/access.conf", "ddblockd --check-config", Runs(

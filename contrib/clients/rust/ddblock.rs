@@ -1,10 +1,14 @@
 //! A client of ddblockd: locks of this host or of a fleet.
 //!
 //! ```no_run
+//! # fn write_report(token: u64) {}
+//! # fn main() -> ddblock::Result<()> {
 //! let client = ddblock::Client::connect("report")?;
 //! let hold = client.acquire("jobs/nightly", &[("wait", "30s".into())])?;
-//! write_report(hold.token())?;
+//! write_report(hold.token());
 //! hold.release()?; // to drop it does the same, silently
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! One file, `std` only, Linux; copy it. It speaks ddblock-protocol(7). A hold
@@ -42,6 +46,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{env, fmt, thread};
 
+/// The daemon's socket, unless $DDBLOCK_SOCKET is set.
 pub const DEFAULT_SOCKET: &str = "/run/ddblockd/ddblockd.sock";
 const EVENTS_MAX: usize = 1024; // unread; the oldest are dropped first
 const LINE_MAX: usize = 1 << 20;
@@ -60,8 +65,11 @@ const NEVER_MS: i64 = i64::MAX; // the deadline of a hold without a deadline
 /// connection (any more); PROTOCOL: the answer was not understood.
 #[derive(Clone, Debug)]
 pub struct Error {
+    /// A word of the protocol, such as LOCK_BUSY.
     pub code: String,
+    /// For people.
     pub text: String,
+    /// All fields of the daemon's answer.
     pub fields: Fields,
 }
 
@@ -88,6 +96,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// What requests return.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The named arguments of a line, of any bytes.
@@ -95,6 +104,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct Fields(pub BTreeMap<String, Vec<u8>>);
 
 impl Fields {
+    /// As they are; None if the name is not there.
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         self.0.get(name).map(Vec::as_slice)
     }
@@ -105,6 +115,7 @@ impl Fields {
             .map(|value| String::from_utf8_lossy(value).into_owned())
     }
 
+    /// As a number; None if it is none.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.get(name)?.parse().ok()
     }
@@ -113,9 +124,13 @@ impl Fields {
 /// The fields of OK, the rows before it, and the hold of a grant.
 #[derive(Debug)]
 pub struct Reply {
+    /// Those of OK.
     pub fields: Fields,
+    /// For people; mostly empty.
     pub text: String,
+    /// What came before it, line by line.
     pub rows: Vec<Fields>,
+    /// What was granted, by ACQUIRE and TRY.
     pub hold: Option<Hold>,
 }
 
@@ -124,7 +139,9 @@ pub struct Reply {
 /// reason=disconnected. The field `id` names the hold of the event.
 #[derive(Clone, Debug)]
 pub struct Event {
+    /// Its word in the protocol.
     pub name: String,
+    /// What the daemon says with it.
     pub fields: Fields,
 }
 
@@ -1082,6 +1099,21 @@ impl Client {
     }
 
     /// The lock if it is free; else the error is LOCK_BUSY.
+    ///
+    /// Of all hosts, one runs a job, once a day:
+    ///
+    /// ```no_run
+    /// # fn run_it() {}
+    /// # fn main() -> ddblock::Result<()> {
+    /// # let client = ddblock::Client::connect("nightly")?;
+    /// match client.try_acquire("jobs/nightly", &[("every", "23h".into())]) {
+    ///     Ok(_hold) => run_it(),
+    ///     Err(e) if e.code == "NOT_DUE" || e.code == "LOCK_BUSY" => (),
+    ///     Err(e) => return Err(e),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn try_acquire(
         &self,
         key: impl Into<Value>,
@@ -1151,6 +1183,7 @@ impl Client {
         Ok(self.request("WATCH", &[key.into()], arguments)?.fields)
     }
 
+    /// No more events CHANGED of this lock.
     pub fn unwatch(
         &self,
         key: impl Into<Value>,
@@ -1225,6 +1258,7 @@ impl Drop for Pending {
 }
 
 impl Pending {
+    /// By which CANCEL and events mean it.
     pub fn tag(&self) -> &str {
         &self.tag
     }
@@ -1333,10 +1367,12 @@ impl Hold {
         Hold { shared, key, tokens, id, fields, is_released: false }
     }
 
+    /// The key; of several, the first.
     pub fn key(&self) -> &str {
         &self.key
     }
 
+    /// The name of this hold, by which requests mean it.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -1358,6 +1394,7 @@ impl Hold {
         self.token_text_of(&self.key)
     }
 
+    /// The same for one lock of several.
     pub fn token_text_of(&self, key: &str) -> &str {
         self.tokens.get(key).map_or("0", String::as_str)
     }
