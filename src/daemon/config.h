@@ -19,6 +19,7 @@
 #include "store/kind.h"
 
 #define CONFIG_NAMESPACE_LENGTH_MAX 64
+#define CONFIG_HOST_LENGTH_MAX 253	/* of a name in DNS */
 #define CONFIG_SETTINGS_MAX 64		/* in one section */
 #define CONFIG_VALUE_LENGTH_MAX 4096
 
@@ -70,6 +71,7 @@ struct config_daemon {
 	char *socket_group;
 	char *admin_group;
 	uint64_t admin;		/* index: host, any */
+	char *host;		/* NULL: as the kernel says */
 	char *hints;		/* NULL: none */
 	char *hints_address;	/* NULL: the same */
 	uint64_t log;		/* enum log_target */

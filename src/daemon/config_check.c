@@ -252,6 +252,22 @@ config_check_hints(struct config *c)
 		    d->hints_address, true);
 }
 
+/* It goes into records, and is a part of lines that people read. */
+static void
+config_check_host(struct config *c)
+{
+	static const char signs[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+	const char *host = c->daemon.host;
+
+	if (host != NULL && (host[strspn(host, signs)] != '\0' ||
+	    strlen(host) > CONFIG_HOST_LENGTH_MAX))
+		config_complain(c, config_origin_of(c->daemon.origins,
+		    CONFIG_DAEMON, "host"), "host = %s: must be at most %d "
+		    "letters, digits, dots and signs - and _", host,
+		    CONFIG_HOST_LENGTH_MAX);
+}
+
 static void
 config_check_metrics(struct config *c)
 {
@@ -297,6 +313,7 @@ config_check_daemon(struct config *c)
 		    sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 	config_check_group(c, "socket_group", d->socket_group);
 	config_check_group(c, "admin_group", d->admin_group);
+	config_check_host(c);
 	config_check_hints(c);
 	config_check_metrics(c);
 	if (d->queued_bytes_per_uid_max < d->queued_bytes_max) {

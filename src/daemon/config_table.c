@@ -51,6 +51,8 @@ static const struct config_setting config_daemon_table[] = {
 	{ "admin", LIVE, CONFIG_CHOICE, D(admin), "host", 0, 0, "host|any",
 	    NULL,
 	    "which root may: of the daemon's pid namespace, or of any" },
+	{ "host", START, CONFIG_TEXT, D(host), NULL, 0, 0, NULL, "NAME",
+	    "what this host is called in listings and records (its name)" },
 	{ "hints", START, CONFIG_TEXT, D(hints), NULL, 0, 0, NULL,
 	    "ADDRESS:PORT",
 	    "where hosts tell this one that a lock is free (no hints)" },

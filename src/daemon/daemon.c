@@ -519,7 +519,9 @@ daemon_run(struct config *config, const struct reload_source *source,
 	if (uname(&names) < 0)
 		(void)snprintf(names.nodename, sizeof(names.nodename),
 		    "localhost");
-	r = daemon_start(&d, names.nodename, replace);
+	/* This configuration outlives the engine, which borrows the name. */
+	r = daemon_start(&d, config->daemon.host != NULL ?
+	    config->daemon.host : names.nodename, replace);
 	if (r == 0) {
 		trail_started(config->daemon.socket, engine_inherited(d.engine),
 		    engine_held(d.engine));

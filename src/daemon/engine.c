@@ -545,7 +545,7 @@ engine_stop(struct engine *e, uint64_t wait_ms)
 bool
 engine_leave(struct engine *e)
 {
-	return e->descriptors != NULL && server_leave(e->server);
+	return server_leave(e->server);
 }
 
 void

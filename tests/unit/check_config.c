@@ -532,6 +532,8 @@ TEST(test_flags_override_files)
 static const struct {
 	const char *section, *setting;
 } bad_values[] = {
+	{ "daemon", "host = a b" },
+	{ "daemon", "host = a/b" },
 	{ "daemon", "socket_mode = 0888" },
 	{ "daemon", "socket_mode = 01777" },
 	{ "daemon", "socket_mode = rw" },

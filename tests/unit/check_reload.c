@@ -190,6 +190,7 @@ START_TEST(test_each)
 	} all[] = {
 		{ CONFIG_DAEMON, "admin_group", "root", "daemon" },
 		{ CONFIG_DAEMON, "socket_mode", "0600", "0660" },
+		{ CONFIG_DAEMON, "host", "a", "b" },
 		{ CONFIG_DAEMON, "stop_wait", "1s", "2s" },
 		{ CONFIG_DAEMON, "release_on_stop", "no", "yes" },
 		{ CONFIG_DAEMON, "history", "no", "yes" },
