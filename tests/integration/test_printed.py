@@ -115,7 +115,6 @@ TABLE = (
     ("contrib/aws/README.md", "sudo ddblock check", Runs(
         r"\d+ findings: 0 errors, 0 warnings")),
     ("contrib/aws/cloudformation.yaml", "aws cloudformation", Not(AWS)),
-    ("contrib/aws/examples/eks.yaml", "aws eks", Not(AWS)),
     ("contrib/clients/bash/ddblock.sh", ". ./ddblock.sh", Runs(
         r"report with \d+", before="cd contrib/clients/bash; "
         'write_report() { echo "report with $1"; }')),
@@ -132,6 +131,8 @@ TABLE = (
         "tests/packages/test_python.py")),
     ("contrib/clients/rust/README.md", "cargo add",
      By("tests/packages/test_rust.py")),
+    ("contrib/container/Containerfile", "docker build",
+     By("tests/packages/image.py")),
     ("contrib/ddblockd.conf", "ddblockd --check-config", Runs(
         r"\(no file\): ok", options=None)),
     ("contrib/examples/access.conf", "ddblockd --check-config", Runs(
@@ -142,6 +143,7 @@ TABLE = (
         options=None, table=True,
         before="ddblockd --init-table --config=older-clients.conf "
         "--namespace=java >made")),
+    ("contrib/kubernetes/ddblockd.yaml", "aws eks", Not(AWS)),
     ("contrib/systemd/examples/leader.service", "ddblock watch", By(UNITS)),
     ("contrib/systemd/examples/once-a-day", "once-a-day KEY", Not(
         "a synopsis")),

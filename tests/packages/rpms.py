@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The release's tarball becomes RPMs as a Fedora would make them (rpmbuild
+-ta), with Debian's rpm: build dependencies are not asked for, and
+fedora.macros stands for what Debian has not. Then the packages are looked at.
+(make check-rpm)
+"""
+import collections
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(TOP, "tests", "integration"))
+# pylint: disable=wrong-import-position
+import harness
+
+BUILD_S = 1800
+UNITS = "ddblockd.socket ddblockd.service"
+SCRIPTS = {
+    "postinstall": ["sysusers_create ddblockd.conf",
+                    "tmpfiles_create ddblockd.conf", f"systemd_post {UNITS}"],
+    "preuninstall": [f"systemd_preun {UNITS}"],
+    "postuninstall": ["systemd_postun ddblockd.socket",
+                      "systemd_postun_with_restart ddblockd.service"],
+}
+PACKAGES = {"ddblockd", "ddblock", "libddblock", "libddblock-devel"}
+
+
+def run(*command, **more):
+    done = subprocess.run(command, check=False, text=True, timeout=BUILD_S,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}\n{done.stdout[-5000:]}")
+    return done.stdout
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for program in "rpmbuild", "rpmlint":
+            if shutil.which(program) is None:
+                raise unittest.SkipTest(f"{program} is missing")
+        cls.directory = tempfile.mkdtemp(prefix="ddblock-rpm-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.build = build = os.path.dirname(os.path.abspath(
+            harness.program("ddblockd")))
+        cls.env = own = {k: v for k, v in os.environ.items()
+               if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DESTDIR")}
+        run("make", "-C", build, "dist-xz", env=own)
+        tarball, = glob.glob(build + "/ddblockd-*.tar.xz")
+        cls.addClassCleanup(os.unlink, tarball)
+        run("rpmbuild", "-ta", "--nodeps", "--without", "check",
+            "--define", f"_topdir {cls.directory}/rpm",
+            f"--load={HERE}/fedora.macros", tarball, env=own)
+        cls.rpms = {cls.ask(path, "-q", "--qf", "%{NAME}"): path
+                    for path in glob.glob(cls.directory + "/rpm/RPMS/*/*.rpm")}
+        cls.source, = glob.glob(cls.directory + "/rpm/SRPMS/*.rpm")
+
+    @classmethod
+    def ask(cls, path, *question):
+        return run("rpm", *question, "-p", path)
+
+    def test_names(self):
+        self.assertEqual(set(self.rpms), PACKAGES)
+
+    def test_files_are_those_of_make_install(self):
+        """None is lost, and none is in two packages."""
+        build = os.path.join(self.directory, "installed")
+        run("make", "-C", self.build, "install", f"DESTDIR={build}",
+            "prefix=/usr", "exec_prefix=/usr", "sysconfdir=/etc",
+            "libdir=/usr/lib64", env=self.env)
+        installed = set()
+        for where, _, names in os.walk(build):
+            installed.update(os.path.join(where, name)[len(build):]
+                             for name in names)
+        installed = {re.sub(r"(/man\d/.*)", r"\1.gz", path)
+                     for path in installed if not path.endswith((".a", ".la"))}
+        packed = collections.Counter()
+        for path in self.rpms.values():
+            packed.update(
+                line.split()[0] for line in self.ask(
+                    path, "-q", "--qf", "[%{FILENAMES} %{FILEMODES:perms}\n]")
+                .splitlines() if not line.split()[1].startswith("d"))
+        self.assertEqual({p for p, n in packed.items() if n > 1}, set())
+        own = {path for path in packed
+               if re.match("/usr/(share/(doc|licenses)|lib/.build-id)/",
+                           path)}
+        self.assertEqual(set(packed) - own, installed)
+        for name in self.rpms:
+            if name != "libddblock-devel":
+                self.assertTrue(any(re.fullmatch(
+                    f"/usr/share/licenses/{name}(-[0-9.]+)?/LICENSE", path)
+                    for path in own), name)
+
+    def test_configuration_is_the_administrator_s(self):
+        path = self.rpms["ddblockd"]
+        flags = dict(line.rsplit(" ", 1) for line in self.ask(
+            path, "-q", "--qf", "[%{FILENAMES} %{FILEFLAGS:fflags}\n]")
+            .splitlines())
+        self.assertEqual([p for p, f in flags.items() if "c" in f],
+                         ["/etc/ddblockd/ddblockd.conf"])
+        self.assertIn("n", flags["/etc/ddblockd/ddblockd.conf"])
+
+    def test_scripts_restart_and_never_stop(self):
+        said = collections.defaultdict(list)
+        for line in self.ask(self.rpms["ddblockd"], "-q", "--scripts") \
+                .splitlines():
+            kind = re.match(r"(\w+) scriptlet", line)
+            if kind:
+                name = kind[1]
+            elif line.startswith(": "):
+                said[name].append(line[2:])
+            else:
+                self.assertFalse(line.strip(), line)
+        self.assertEqual(dict(said), SCRIPTS)
+        for name in PACKAGES - {"ddblockd"}:
+            self.assertEqual(self.ask(self.rpms[name], "-q", "--scripts"), "")
+
+    def test_programs_run(self):
+        root = os.path.join(self.directory, "unpacked")
+        os.mkdir(root)
+        for path in self.rpms.values():
+            run("sh", "-c", f"cd {root} && rpm2cpio {path} | cpio -id --quiet")
+        self.assertIn("0.1.0", run(root + "/usr/sbin/ddblockd", "--version"))
+        self.assertIn("0.1.0", run(root + "/usr/bin/ddblock", "--version"))
+
+    def test_lint(self):
+        print(run("rpmlint", "-c", f"{HERE}/rpmlint.toml", self.source,
+                  *self.rpms.values()))
+
+
+if __name__ == "__main__":
+    harness.main()
