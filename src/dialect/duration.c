@@ -166,7 +166,10 @@ duration_part(struct duration_reader *r, uint64_t *total)
 	}
 	if (!any || !duration_unit(r, &unit) || whole > DURATION_MAX / unit)
 		return false;
-	whole = whole * unit + (uint64_t)(fraction * (double)unit);
+	/* Rounded to a double first, as Go does, also where registers are
+	 * wider: 0.999999999 s is so many ns, and not one less. */
+	fraction *= (double)unit;
+	whole = whole * unit + (uint64_t)fraction;
 	if (whole > DURATION_MAX - *total)
 		return false;
 	*total += whole;
