@@ -121,12 +121,12 @@ TABLE = (
     ("contrib/clients/bash/ddblock.sh", "ddblock_rows_of", Runs(
         "jobs/nightly", before=". contrib/clients/bash/ddblock.sh; "
         "ddblock_open; ddblock_try jobs/nightly")),
-    ("contrib/clients/javascript/README.md", "npm pack", By(
-        "tests/packages/test_javascript.py")),
     ("contrib/clients/go/README.md", "go mod edit",
      By("tests/packages/test_go.py")),
     ("contrib/clients/java/README.md", "mvn -f",
      By("tests/packages/test_java.py")),
+    ("contrib/clients/javascript/README.md", "npm pack", By(
+        "tests/packages/test_javascript.py")),
     ("contrib/clients/python/README.md", "pip install", By(
         "tests/packages/test_python.py")),
     ("contrib/clients/rust/README.md", "cargo add",
