@@ -198,7 +198,7 @@ identity_publish(struct identity *i, const struct identity_now *now,
 		i->refreshed_ms = now->boot_ms;
 		identity_set_trouble(&i->trouble, 0, expired ?
 		    "the metadata service gives expired credentials, which "
-		    "AWS allows to be used while it is in trouble" : "");
+		    "AWS lets clients use while it is in trouble" : "");
 	}
 	identity_rest(i, now, ret);
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Debian's tests of the installed packages (contrib/debian/tests), as autopkgtest
-runs them: each in a host of its own, with the packages that its Depends name, by
-root. Those that find something missing are skipped. The environment is that of
-test_deb.py; DynamoDB Local is taken from $DDBLOCK_NODE_MODULES.
+"""Debian's tests of the installed packages (contrib/debian/tests), as
+autopkgtest runs them: each in a host of its own, with the packages that its
+Depends name, by root. Those that find something missing are skipped. The
+environment is that of test_deb.py; DynamoDB Local is taken from
+$DDBLOCK_NODE_MODULES.
 """
 import glob
 import os

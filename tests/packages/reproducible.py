@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The same sources make the same packages, byte by byte: built twice, the second time
-in another folder, time zone and locale, with another umask, home and number of jobs.
+"""The same sources make the same packages, byte by byte: built twice, the
+second time in another folder, time zone and locale, with another umask, home
+and number of jobs.
 
     tests/packages/reproducible.py TARBALL
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Debian's packages: what a user of Debian expects of them, under a real systemd.
+"""Debian's packages, under a real systemd: what a user of Debian expects.
 
 They are taken from $DDBLOCK_PACKAGES, else from packages/ in the build, where
 `make deb` puts them, and installed by apt in a host (host.py) that boots a bare
 Debian (root) of the release $DDBLOCK_RELEASE, by default this machine's. Other
-versions of a package are the same files under another number; so what is tried of
-an upgrade is what dpkg and the packages' scripts do.
+versions of a package are the same files under another number; so what is tried
+of an upgrade is what dpkg and the packages' scripts do.
 
 All cases have one host. Each begins with the packages purged.
 """
@@ -43,8 +43,8 @@ HOST = None
 # So many locks are held while a package is upgraded; by each kind of client.
 HOLDS = {"run": 40, "c": 30, "python": 30}
 
-# Holds the locks of its arguments, each by a connection of its own, and ends with 3
-# as soon as one is lost.
+# Holds the locks of its arguments, each by a connection of its own, and ends
+# with 3 as soon as one is lost.
 C_PROGRAM = """
 #include <ddblock.h>
 #include <poll.h>
@@ -295,8 +295,8 @@ class Case(unittest.TestCase):
 
     def token(self, key="k", user="alice"):
         """Of a lock, which is free again."""
-        return int(HOST.exec("ddblock", "run", "-w", "10", key, "--", "sh", "-c",
-                             "echo $DDBLOCK_TOKEN", user=user).stdout)
+        return int(HOST.exec("ddblock", "run", "-w", "10", key, "--", "sh",
+                             "-c", "echo $DDBLOCK_TOKEN", user=user).stdout)
 
 
 class Files(unittest.TestCase):
