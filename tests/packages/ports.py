@@ -21,6 +21,7 @@ import fnmatch
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -34,7 +35,8 @@ ROOT = os.path.join(TOP, "tests", "packages", "root")
 RUNS = {
     "build": "build",
     "units": "unit tests, conformance",
-    "sim": "simulation",
+    "sim=400": "simulation",
+    "sim=60": "some simulation",
     "daemon": "a daemon and its clients",
     "check": "`make check`",
 }
@@ -82,11 +84,12 @@ def of_release(release):
               *DH)
     yield row(f"{release}-fast", "amd64", "gcc", "build", "CFLAGS=-O3")
     yield row(f"{release}-debug", "amd64", "gcc", "build", "CFLAGS=-Og -g")
-    yield row(f"{release}-clang", "amd64", "clang", "build units sim",
+    yield row(f"{release}-clang", "amd64", "clang", "build units sim=400",
               layer="clang")
-    yield row(f"{release}-arm64", "arm64", "gcc", "build units sim daemon",
+    yield row(f"{release}-arm64", "arm64", "gcc", "build units sim=60 daemon",
               *CROSS, layer="cross-arm64")
-    yield row(f"{release}-i386", "i386", "gcc", "build units sim daemon")
+    yield row(f"{release}-i386", "i386", "gcc",
+              "build units sim=400 daemon")
 
 
 ROWS = (
@@ -320,6 +323,8 @@ def main():
         return 2
     os.makedirs(os.path.join(OUT, "ccache"), exist_ok=True)
     os.chmod(os.path.join(OUT, "ccache"), 0o1777)
+    if shutil.which("qemu-aarch64-static"):
+        shutil.copy(shutil.which("qemu-aarch64-static"), OUT)
     if not make_sources():
         print("ports: no release is to be made, see build/ports/release.log")
         return 1
