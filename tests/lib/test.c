@@ -6,8 +6,10 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TESTS_MAX 256
 #define TEST_TIMEOUT_S 600	/* generous: sanitizers on a busy machine */
@@ -20,6 +22,15 @@ static struct {
 static size_t n_tests;
 static void (*test_setup)(void);
 static void (*test_teardown)(void);
+
+void
+test_skip_if_emulated(const char *why)
+{
+	if (getenv("DDBLOCK_EMULATED") == NULL)
+		return;
+	(void)fprintf(stderr, "skipped: emulated, %s\n", why);
+	_exit(77);
+}
 
 void
 test_register(const TTest *test, const char *file, int from, int to)

@@ -31,6 +31,15 @@
 		test_set_fixture((setup), (teardown));                         \
 	}
 
+/* Skipped as a whole where another processor's programs are emulated
+ * (tests/packages/port says so), for @why. */
+#define TEST_NOT_EMULATED(why)                                                 \
+	__attribute__((constructor)) static void test_emulated(void)           \
+	{                                                                      \
+		test_skip_if_emulated(why);                                    \
+	}
+
+void test_skip_if_emulated(const char *why);
 void test_register(const TTest *, const char *file, int from, int to);
 void test_set_fixture(void (*setup)(void), void (*teardown)(void));
 

@@ -87,7 +87,8 @@ def of_release(release):
     yield row(f"{release}-clang", "amd64", "clang", "build units sim=400",
               layer="clang")
     yield row(f"{release}-arm64", "arm64", "gcc", "build units sim=60 daemon",
-              *CROSS, layer="cross-arm64")
+              *CROSS, layer="cross-arm64",
+              lacks=("root", "java", "packages", "processor"))
     yield row(f"{release}-i386", "i386", "gcc",
               "build units sim=400 daemon")
 
@@ -143,6 +144,9 @@ WITHOUT = {
              "tests/integration/test_list_dynamodb.py",
              "tests/integration/test_readme.py",
              "tests/integration/test_requests.py", "tests/sim/test_dynamo.py"),
+    # A processor of its own, and not qemu (TEST_NOT_EMULATED).
+    "processor": ("check_answer_room", "check_aws_client", "check_aws_tls",
+                  "check_descendants"),
     # Of the tests (scripts/install-deps packages).
     "packages": ("tests/man.sh",),
 }
