@@ -230,7 +230,7 @@ def problems_of(one, found):
     for name in sorted(found["SKIP"]):
         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in known):
             yield f"skipped: {name}"
-        elif not re.search("skip|missing|there", why(one, name)):
+        elif not re.search("skip|missing|there|needs", why(one, name)):
             yield f"skipped without a reason: {name}"
     if not found["PASS"] and one.words[-1] != "build":
         yield "no test passed"
