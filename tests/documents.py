@@ -701,6 +701,15 @@ def check_ports():
     yield from done.stdout.splitlines()
 
 
+def check_versions():
+    """All places have the version of configure.ac."""
+    done = subprocess.run(
+        [sys.executable, os.path.join(TOP, "scripts/version"), "--check"],
+        check=False, text=True, stdout=subprocess.PIPE)
+    if done.returncode != 0:
+        yield from done.stdout.splitlines()[:-1]
+
+
 def check_pages():
     names = {"{}({})".format(*os.path.basename(path).rsplit(".", 1))
              for path in pages()}

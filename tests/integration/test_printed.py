@@ -23,6 +23,7 @@ FRAGMENT = "a part of a program"
 LOG = "a line of the log"
 GUIDE = "tests/systemd/test_guide.py"
 UNITS = "tests/systemd/test_unit.py"
+INSTALL = "tests/packages/readme_install.py"
 LIBRARY = "tests/lib/test_installed.py"
 TOUR = "tests/integration/test_readme.py"
 
@@ -78,6 +79,10 @@ OLD = "--store=dynamodb --format=awslabs --table=lockTable"
 # (the file, how a block begins, what becomes of it); in the order of the files.
 TABLE = (
     ("README.md", "ddblock run -w 30 jobs", Runs("./nightly.sh .*")),
+    ("README.md", "sudo apt install", By(INSTALL)),
+    ("README.md", "ddblock run jobs/nightly -- echo", By(INSTALL)),
+    ("README.md", "sudo apt install ./lib", By(INSTALL)),
+    ("README.md", "python3 -m venv", By(INSTALL)),
     ("README.md", "./scripts/try", By("tests/integration/test_set_up.py")),
     ("README.md", "PATH=$PWD", By(TOUR)),
     ("README.md", "ddblock run jobs/nightly -- sh", By(TOUR)),

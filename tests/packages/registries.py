@@ -6,7 +6,6 @@ name and version only. Nothing is fetched for it, except Maven's own plugins.
 """
 import concurrent.futures
 import glob
-import json
 import os
 import re
 import shutil
@@ -120,7 +119,13 @@ class Package:
 
     def build(self, directory):
         """Make it in an empty folder: {name in a registry: bytes}."""
-        raise NotImplementedError
+        run(directory, os.path.join(TOP, "scripts", "client-packages"),
+            directory, self.language, **self.builder())
+        return files(directory)
+
+    def builder(self):
+        """What that finds in its environment."""
+        return {}
 
     def contents(self, built):
         """{path in contrib/clients/LANGUAGE: bytes} of its sources."""
@@ -145,7 +150,6 @@ class GoModule(Package):
     language = "go"
     tools = ("go",)
     path = "ddblockd.example/ddblock"
-    when = "2026-01-01T00:00:00Z"
 
     def __init__(self):
         super().__init__()
@@ -157,27 +161,6 @@ class GoModule(Package):
             "GONOSUMDB": "*", "GOMODCACHE": self.cache,
             "GOCACHE": os.path.join(test_clients.BUILD, "go", "cache"),
         }
-
-    def build(self, directory):
-        """Of a tag go makes the same: all files of the folder."""
-        sources = os.path.join(directory, "source")
-        copy("go", sources)
-        name = f"v{self.version}"
-        place = os.path.join(directory, self.path, "@v")
-        os.makedirs(place)
-        with zipfile.ZipFile(os.path.join(place, f"{name}.zip"), "w",
-                             zipfile.ZIP_DEFLATED) as archive:
-            for path, data in sorted(files(sources).items()):
-                archive.writestr(zipfile.ZipInfo(
-                    f"{self.path}@{name}/{path}"), data,
-                    zipfile.ZIP_DEFLATED)
-        shutil.copy(os.path.join(sources, "go.mod"),
-                    os.path.join(place, f"{name}.mod"))
-        write(os.path.join(place, f"{name}.info"),
-              json.dumps({"Version": name, "Time": self.when}))
-        write(os.path.join(place, "list"), f"{name}\n")
-        shutil.rmtree(sources)
-        return files(directory)
 
     def contents(self, built):
         place = os.path.join(self.directory, "contents.zip")
@@ -223,18 +206,6 @@ class Crate(Package):
     def cargo(self, directory, *arguments, toolchain=(), **env):
         return run(directory, "cargo", *toolchain, *arguments,
                    CARGO_NET_OFFLINE="true", CARGO_TERM_COLOR="never", **env)
-
-    def build(self, directory):
-        sources = os.path.join(directory, "source")
-        copy("rust", sources)
-        said = self.cargo(sources, "package", "--quiet", "--allow-dirty")
-        if "warning" in said:
-            raise AssertionError(said)
-        name = f"ddblock-{self.version}.crate"
-        shutil.copy(os.path.join(sources, "target", "package", name),
-                    directory)
-        shutil.rmtree(sources)
-        return files(directory)
 
     def unpack(self, built, directory):
         shutil.rmtree(directory, ignore_errors=True)
@@ -307,15 +278,8 @@ class Jar(Package):
                    "-Dstyle.color=never",
                    f"-Dmaven.repo.local={self.plugins}", *arguments)
 
-    def build(self, directory):
-        sources = os.path.join(directory, "source")
-        copy("java", sources)
-        self.maven(sources, "package")
-        for path in glob.glob(os.path.join(sources, "target", "*.jar")):
-            shutil.copy(path, directory)
-        shutil.copy(os.path.join(sources, "pom.xml"), directory)
-        shutil.rmtree(sources)
-        return files(directory)
+    def builder(self):
+        return {"DDBLOCK_MAVEN": self.plugins}
 
     def open(self, built, kind=""):
         place = os.path.join(self.directory, "contents.jar")
@@ -324,7 +288,7 @@ class Jar(Package):
         return archived(place)
 
     def contents(self, built):
-        found = {"pom.xml": built["pom.xml"]}
+        found = {"pom.xml": built[f"ddblock-{self.version}.pom"]}
         for name, data in self.open(built, "-sources").items():
             if name == "META-INF/LICENSE":
                 found["LICENSE"] = data

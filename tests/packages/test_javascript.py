@@ -40,11 +40,11 @@ MODULES = ("--module", "nodenext", "--moduleResolution", "nodenext")
 
 
 def pack(name):
-    """The tarball, of a copy of the source."""
-    copy = os.path.join(PLACE, name)
-    shutil.copytree(SOURCE, copy)
-    run("npm", "pack", "--loglevel=error", cwd=copy)
-    return os.path.join(copy, TARBALL)
+    """The tarball."""
+    dist = os.path.join(PLACE, name)
+    run(os.path.join(packages.TOP, "scripts", "client-packages"), dist,
+        "javascript")
+    return os.path.join(dist, TARBALL)
 
 
 def new_project(path):

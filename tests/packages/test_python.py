@@ -28,19 +28,16 @@ WHEEL = f"{NAME}-py3-none-any.whl"
 FILES = {"ddblock/__init__.py": "ddblock.py",
          "ddblock/py.typed": "py.typed",
          "ddblock/python_dynamodb_lock.py": "ddblock_python_dynamodb_lock.py"}
-EPOCH = "1700000000"
 PLACE = tempfile.mkdtemp(prefix="ddblock-python-")
 
 
-def build(name, builder="tools", *which):
-    """A wheel and a source distribution, of a copy of the source."""
-    copy = os.path.join(PLACE, name, "source")
-    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns(
-        "__pycache__", ".*"))
-    run(tools("python", builder, "bin", "python"), "-m", "build",
-        "--no-isolation", *which, "--outdir", "../dist", ".", cwd=copy,
-        SOURCE_DATE_EPOCH=EPOCH)
-    return os.path.join(PLACE, name, "dist")
+def build(name, builder="tools"):
+    """A wheel and a source distribution."""
+    dist = os.path.join(PLACE, name)
+    run(os.path.join(packages.TOP, "scripts", "client-packages"), dist,
+        "python", DDBLOCK_PYTHON_BUILDER=tools("python", builder, "bin",
+                                               "python"))
+    return dist
 
 
 class Installed:
@@ -104,7 +101,7 @@ class Package(unittest.TestCase):
                              read(os.path.join(again, name), "rb"), name)
 
     def test_oldest_builder(self):
-        dist = build("oldest", "oldest", "--wheel")
+        dist = build("oldest", "oldest")
         with zipfile.ZipFile(os.path.join(dist, WHEEL)) as wheel:
             self.assertEqual({name for name in wheel.namelist()
                               if ".dist-info" not in name}, set(FILES))
