@@ -233,7 +233,7 @@ class Holders:
     def start(self, *command):
         process = subprocess.Popen(
             HOST.command(*command, user="alice"), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
         def end():
             with process:
