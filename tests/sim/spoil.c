@@ -44,6 +44,13 @@ spoil_dice(struct spoil *s, uint64_t limit)
 	    s->host->world->now * 100000 + s->drawn++, limit);
 }
 
+/* One of @n places. */
+static size_t
+spoil_pick(struct spoil *s, size_t n)
+{
+	return (size_t)spoil_dice(s, n);
+}
+
 /* ---- a damaged copy ----------------------------------------------------- */
 
 static void
@@ -80,7 +87,7 @@ spoil_bytes(struct spoil *s, uint8_t *data, size_t length)
 	const size_t width = (size_t)1 << spoil_dice(s, 4);
 	const uint64_t value = spoil_value(s);
 	const size_t at = length < width ? 0 :
-	    width * spoil_dice(s, length / width);
+	    width * spoil_pick(s, length / width);
 	const struct journal_entry *other =
 	    &s->entries[spoil_dice(s, s->n)];
 
@@ -109,10 +116,10 @@ spoil_put(struct spoil *s, struct journal *j, const struct journal_entry *e,
 			kind = (uint16_t)spoil_dice(s, 10);
 			break;
 		case 1:
-			length = spoil_dice(s, length + 1);
+			length = spoil_pick(s, length + 1);
 			break;
 		case 2:
-			length += spoil_dice(s, 9);
+			length += spoil_pick(s, 9);
 			break;
 		default:
 			for (uint64_t n = 1 + spoil_dice(s, 3); n > 0; n--)
@@ -126,7 +133,7 @@ spoil_put(struct spoil *s, struct journal *j, const struct journal_entry *e,
 static void
 spoil_copy(struct spoil *s, struct journal *j)
 {
-	const size_t bad = spoil_dice(s, s->n);
+	const size_t bad = spoil_pick(s, s->n);
 	const bool many = spoil_dice(s, 4) == 0;
 
 	for (size_t i = 0; i < s->n; i++) {
@@ -259,7 +266,7 @@ spoil_answer(struct spoil *s, struct core *core)
 
 	if (s->n_submits == 0)
 		return;
-	i = spoil_dice(s, s->n_submits);
+	i = spoil_pick(s, s->n_submits);
 	o = s->submits[i];
 	s->submits[i] = s->submits[--s->n_submits];
 	if (!operation_is_sound(o))
