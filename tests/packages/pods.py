@@ -19,7 +19,10 @@ import subprocess
 import sys
 import unittest
 
-import yaml
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -71,6 +74,8 @@ exec "$@"
 
 def documents(name):
     """Those of a manifest."""
+    if yaml is None:
+        raise unittest.SkipTest("yaml is missing (Debian: python3-yaml)")
     with open(os.path.join(KUBERNETES, name), encoding="utf-8") as f:
         return list(yaml.safe_load_all(f))
 
@@ -90,7 +95,7 @@ def instruction(word):
 def need():
     """Skip by name where there can be no pods."""
     if os.geteuid() != 0:
-        raise unittest.SkipTest("pods need root")
+        raise unittest.SkipTest("a pod needs root")
     for name in ("unshare", "nsenter", "setpriv"):
         if shutil.which(name) is None:
             raise unittest.SkipTest(f"{name} is missing (util-linux)")

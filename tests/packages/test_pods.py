@@ -11,8 +11,8 @@ import signal
 import tempfile
 import unittest
 
-import harness
 import pods
+import harness  # pods knows where it is
 
 LOCK = ["ddblock", "run", "--wait-daemon", "-v", "-w", "60"]
 SHELL = ["--", "sh", "-c", "echo held $DDBLOCK_TOKEN; read line; echo over"]
