@@ -380,6 +380,7 @@ def files(daemon):
     return found
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root sees a daemon's descriptors")
 class Descriptors(Case):
     def setUp(self):
         self.daemon = self.start()

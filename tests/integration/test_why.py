@@ -7,6 +7,7 @@ or a store that does not answer, are on DynamoDB.
 """
 import json
 import os
+import pwd
 import signal
 import socket
 import unittest
@@ -21,6 +22,8 @@ from test_daemon_dynamodb import dynamodb
 from test_faults import Base, Host
 from test_formats_settings import config
 from users import STRANGER, relay
+
+ME = pwd.getpwuid(os.geteuid()).pw_name
 
 
 class Why:
@@ -92,7 +95,7 @@ class Here(unittest.TestCase):
             self.assertEqual(why.state, "held")
             self.assertIn("k is held on this host", why.text)
             pid = run.process.pid
-            self.assertIn(f"(process {pid} of root): for", why.words)
+            self.assertIn(f"(process {pid} of {ME}): for", why.words)
             self.assertNotIn(', as "', why.words)
             self.assertIn(f"Process {pid}: ", why.words)
             self.assertIn("without a renewal it is lost in", why.words)
@@ -119,7 +122,7 @@ class Here(unittest.TestCase):
                 pass
             why = self.why("k")
             self.assertRegex(why.words, r"Waiters: 1\. two \(process \d+ of "
-                             r"root\), for [\d.]+s, to share it among 3 2\. "
+                             + ME + r"\), for [\d.]+s, to share it among 3 2\. "
                              r"three .*, and has 1 of the 2 locks")
             self.assertIn("2 wait here before you.", why.text)
             # What it has on the way, nobody has yet.
