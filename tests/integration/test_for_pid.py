@@ -190,7 +190,7 @@ class HelperIsKilled(Case):
 
     def test_its_own_end_and_the_gap(self):
         """The next holder finds that the script was told."""
-        self.helped(self.daemon, self.script, "--max-hold=100ms")
+        self.helped(self.daemon, self.script, "--max-hold=1s")
         self.assertTrue(self.other.acquire("x").ok)
         self.assertEqual(self.script.told(), [signal.SIGTERM])
 
