@@ -2,6 +2,7 @@
 after which keys."""
 import itertools
 import os
+import signal
 import subprocess
 import time
 
@@ -30,7 +31,21 @@ class Tmux:
         return self
 
     def __exit__(self, *_):
+        self.kill_program()
         self.tmux("kill-server")
+
+    def kill_program(self):
+        """If it runs. The end of its terminal is SIGHUP and SIGCONT: a program
+        that ends by the first would be continued by the second, when the leak
+        checker has just stopped it and waits for that."""
+        shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
+        try:
+            with open(f"/proc/{shell}/task/{shell}/children",
+                      encoding="ascii") as f:
+                for pid in f.read().split():
+                    os.kill(int(pid), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has ended
 
     def tmux(self, *args):
         done = subprocess.run(["tmux", "-u", "-S", self.socket, *args],
