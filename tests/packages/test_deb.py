@@ -446,6 +446,8 @@ class Life(Case):
                      "ddblockd.service"):
             self.assertFalse(os.path.lexists(HOST.path(path)), path)
         HOST.exec("getent", "passwd", "ddblockd")
+        # The first token of a lock is the clock's second, and 20 bits.
+        self.await_(lambda: int(time.time()) > before >> 20)
         dpkg("-i", built("ddblockd"))
         self.assertGreater(self.token(), before)
 
