@@ -217,6 +217,7 @@ def of_our_own(text):
 class Printed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.confined = harness.confined()
         cls.directory = tempfile.mkdtemp(prefix="ddblock-printed-")
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         for name in "nightly.sh", "convert.sh", "transfer.sh", "deploy":
@@ -227,7 +228,6 @@ class Printed(unittest.TestCase):
         for name in "access.conf", "older-clients.conf":
             cls.write(name, of_our_own(printed.read(
                 f"contrib/examples/{name}")))
-        cls.confined = harness.confined()
 
     @classmethod
     def write(cls, name, text):

@@ -128,7 +128,9 @@ WITHOUT = {
     "root": ("check_server_root", "tests/integration/test_access.py",
              "tests/integration/test_boot_clock.py",
              "tests/integration/test_inherited.py",
-             "tests/integration/test_printed.py", "tests/systemd/*.py"),
+             "tests/integration/test_printed.py",
+             "tests/integration/test_shares.py",
+             "tests/packages/test_pods.py", "tests/systemd/*.py"),
     "java": ("check_dynamodb_*", "check_store_dynamodb", "check_store_sorted",
              "tests/clients/test_parity_dynamodb.py",
              "tests/integration/test_aws_policies.py",
@@ -238,7 +240,7 @@ def problems_of(one, found):
 
 def why(one, name):
     """The log of a test program."""
-    path = os.path.join(logs(one), "logs", re.sub(r"\.(py|sh)$", "", name))
+    path = os.path.join(logs(one), "logs", re.sub(r"\.py$", "", name))
     return read(path + ".log") if os.path.exists(path + ".log") else ""
 
 
