@@ -237,7 +237,8 @@ def files():
         for where, folders, found in os.walk(os.path.join(TOP, folder)):
             folders[:] = [f for f in folders if f not in SKIP]
             names += [os.path.relpath(os.path.join(where, f), TOP)
-                      for f in found]
+                      # A build in the source's folder has its own there.
+                      for f in found if not f.endswith((".log", ".trs"))]
     return sorted(names)
 
 
