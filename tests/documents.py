@@ -738,7 +738,7 @@ def check_pages():
 CHECKS = (check_settings, check_access, check_codes, check_protocol,
           check_limits, check_costs, check_layers, check_history,
           check_names, check_links, check_functions, check_targets,
-          check_ports, check_compatibility, check_pages)
+          check_ports, check_compatibility, check_versions, check_pages)
 
 
 def main():
