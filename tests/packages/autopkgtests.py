@@ -9,7 +9,6 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
 import unittest
 
@@ -18,6 +17,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 for folder in "integration", "systemd":
     sys.path.insert(0, os.path.join(HERE, os.pardir, folder))
 # pylint: disable=wrong-import-position
+import debian
 import harness
 import test_deb
 from host import Host
@@ -55,9 +55,7 @@ def install(depends):
 
 class Autopkgtests(unittest.TestCase):
     def play(self, name, command, control):
-        root = subprocess.run(
-            [os.path.join(HERE, "root"), test_deb.RELEASE], check=True,
-            stdout=subprocess.PIPE, text=True).stdout.strip()
+        root = debian.bare(test_deb.RELEASE)
         restrictions = set(control.get("Restrictions", "").split(", ")) - {""}
         self.assertLessEqual(restrictions, RESTRICTIONS)
         with Host(root, folders=[TESTS, *JARS]) as host:

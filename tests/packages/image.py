@@ -16,6 +16,8 @@ import sys
 import tempfile
 import unittest
 
+import debian
+import packages
 import pods
 import harness
 
@@ -35,8 +37,7 @@ class Image(unittest.TestCase):
             raise unittest.SkipTest("buildah is missing")
         cls.directory = tempfile.mkdtemp(prefix="ddblock-image-")
         cls.addClassCleanup(shutil.rmtree, cls.directory)
-        root = cls.run_(os.path.join(TOP, "tests/packages/root"),
-                        RELEASE).strip()
+        root = debian.bare(RELEASE)
         base = cls.buildah("from", "scratch").strip()
         where = cls.buildah("mount", base).strip()
         cls.run_("cp", "-a", root + "/.", where)
@@ -94,7 +95,7 @@ class Image(unittest.TestCase):
             *own, "run", f"--socket={socket}", "image", "--",
             *own, "held", f"--socket={socket}"))
         # The image's own command needs no library of its build.
-        self.assertIn("0.1.0", self.buildah(
+        self.assertIn(packages.version(), self.buildah(
             "run", "--isolation", "chroot", container, "--",
             "ddblock", "--version"))
         os.kill(pid, getattr(pods.signal, pods.instruction("STOPSIGNAL")))

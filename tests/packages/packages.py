@@ -1,6 +1,8 @@
-"""What the tests of the client packages have in common."""
+"""What the tests of the packages have in common."""
+import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -10,8 +12,11 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 CLIENTS = os.path.join(TOP, "contrib", "clients")
 for folder in "integration", "clients":
     sys.path.insert(0, os.path.join(TOP, "tests", folder))
+import harness  # noqa: E402
+import test_clients  # noqa: E402
 
 TIMEOUT_S = 300  # so long that only a real hang meets it
+SETTINGS = ("CARGO_TARGET", "DESTDIR", "GOFLAGS", "MAKE", "MFLAGS")
 
 
 def read(path, mode="r"):
@@ -21,9 +26,7 @@ def read(path, mode="r"):
 
 def version():
     """Of the project, which is that of all packages."""
-    (found,) = re.findall(r"^AC_INIT\(\[ddblockd\], \[([^]]+)\]",
-                          read(os.path.join(TOP, "configure.ac")), re.M)
-    return found
+    return run(os.path.join(TOP, "scripts", "version")).strip()
 
 
 def tools(language, *path):
@@ -42,18 +45,21 @@ def ensure(language):
         raise unittest.SkipTest(f"no tools for {language}: {done.stdout}")
 
 
-def attempt(*command, cwd=None, **env):
-    """(status, both outputs together) of a command."""
+def attempt(*command, cwd=None, timeout=TIMEOUT_S, **env):
+    """(status, both outputs together) of a command. Like a user's: no settings
+    of this build."""
+    own = {name: value for name, value in os.environ.items()
+           if not name.startswith(SETTINGS)}
     done = subprocess.run(
-        command, cwd=cwd, env=dict(os.environ, **env), check=False, text=True,
+        command, cwd=cwd, env={**own, **env}, check=False, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+        stderr=subprocess.STDOUT, timeout=timeout)
     return done.returncode, done.stdout
 
 
-def run(*command, cwd=None, **env):
+def run(*command, **more):
     """What it says; it ends well."""
-    status, said = attempt(*command, cwd=cwd, **env)
+    status, said = attempt(*command, **more)
     if status != 0:
         raise AssertionError(f"{' '.join(command)}: {status}\n{said}")
     return said
@@ -75,3 +81,23 @@ def lines_refused(path):
     """The numbers of the lines that a checker of types must refuse."""
     return {number for number, line in enumerate(read(path).splitlines(), 1)
             if line.endswith(" refused")}
+
+
+def scenarios(languages, module):
+    """All of them, and what there is besides in @module; then the end."""
+    with concurrent.futures.ThreadPoolExecutor(test_clients.AT_ONCE) as pool:
+        test_clients.add_tests(pool, languages, module)
+        harness.main()
+
+
+def main(language, place, install, languages, module):
+    """The same, when @install has been called, with its tools; @place goes."""
+    try:
+        ensure(language)
+        install()
+        scenarios(languages, module)
+    except unittest.SkipTest as e:
+        print(e)
+        harness.end([])
+    finally:
+        shutil.rmtree(place)

@@ -10,7 +10,6 @@ or in a project of the user.
 import os
 import signal
 import shutil
-import subprocess
 import sys
 import unittest
 
@@ -18,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in "integration", "systemd":
     sys.path.insert(0, os.path.join(HERE, os.pardir, folder))
 # pylint: disable=wrong-import-position
+import debian
 import harness
 import printed
 from host import Host
@@ -30,8 +30,7 @@ LANGUAGES = ("python3-venv", "npm", "golang-go", "default-jdk-headless",
 APT_S = 1200
 # For a person apt waits for a yes.
 ASKS_NOTHING = ("apt install", "apt-get install -qq -y")
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
-       "DEBIAN_FRONTEND": "noninteractive", "RELEASE": THERE}
+ENV = {**debian.ENV, "RELEASE": THERE}
 
 PYTHON = """
 import ddblock
@@ -59,34 +58,24 @@ def blocks():
     return list(printed.of_markdown(section))
 
 
-class Install(unittest.TestCase):
-    """On the release of Debian that a subclass names."""
+class Install:
+    """On the release of Debian that a test case names."""
 
     debian = None
 
     @classmethod
     def setUpClass(cls):
-        if cls.debian is None:
-            raise unittest.SkipTest("of each Debian below")
         if not os.path.isdir(os.path.join(RELEASE, cls.debian)):
             raise unittest.SkipTest(f"there is no {cls.debian} in {RELEASE}: "
                                     "make release")
-        root = subprocess.run(
-            [os.path.join(HERE, "root"), cls.debian], check=True, text=True,
-            stdout=subprocess.PIPE).stdout.strip()
-        cls.host = Host(root)
+        cls.host = Host(debian.bare(cls.debian))
         cls.addClassCleanup(cls.host.stop)
         cls.host.start()
         shutil.copytree(RELEASE, cls.host.path(THERE))
-        cls.apt("update")
-        cls.apt("install", "--no-install-recommends", "sudo", *LANGUAGES)
+        debian.apt(cls.host, APT_S, "update")
+        debian.apt(cls.host, APT_S, "install", "sudo", *LANGUAGES)
         cls.host.exec("useradd", "--create-home", "--shell", "/bin/bash", USER)
         (cls.packages, cls.first, cls.more, cls.others) = blocks()
-
-    @classmethod
-    def apt(cls, *arguments):
-        cls.host.exec("apt-get", "-qq", "-y", "-o", "Dpkg::Use-Pty=0",
-                      *arguments, timeout=APT_S, env=ENV)
 
     def bash(self, script, folder, user=None):
         """What it says, of a login of the user."""
@@ -129,17 +118,12 @@ class Install(unittest.TestCase):
                   home, user=USER)
 
 
-class Bookworm(Install):
+class Bookworm(Install, unittest.TestCase):
     debian = "bookworm"
 
 
-class Trixie(Install):
+class Trixie(Install, unittest.TestCase):
     debian = "trixie"
-
-
-def load_tests(loader, *_):
-    return unittest.TestSuite(loader.loadTestsFromTestCase(case)
-                              for case in (Bookworm, Trixie))
 
 
 if __name__ == "__main__":

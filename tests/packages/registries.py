@@ -4,12 +4,10 @@ Each class builds a package as its language's registry has it, out of a copy of
 contrib/clients, and makes a project elsewhere that knows the package by its
 name and version only. Nothing is fetched for it, except Maven's own plugins.
 """
-import concurrent.futures
 import glob
 import os
 import re
 import shutil
-import subprocess
 import unittest
 import zipfile
 
@@ -26,8 +24,7 @@ MADE = shutil.ignore_patterns("target", "Cargo.lock")
 
 
 def read(path):
-    with open(os.path.join(TOP, path), "rb") as f:
-        return f.read()
+    return packages.read(os.path.join(TOP, path), "rb")
 
 
 def write(path, text):
@@ -37,16 +34,8 @@ def write(path, text):
 
 
 def run(directory, *command, **env):
-    """What it says on stdout. Like a user's: no settings of this build."""
-    own = {name: value for name, value in os.environ.items()
-           if not name.startswith(("CARGO_TARGET", "GOFLAGS", "MAKE"))}
-    done = subprocess.run(command, cwd=directory, check=False, text=True,
-                          env={**own, **env}, stdin=subprocess.DEVNULL,
-                          capture_output=True)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}:\n{done.stdout}"
-                             f"{done.stderr}")
-    return done.stdout + done.stderr
+    """What it says. It may fetch, and takes the time that this takes."""
+    return packages.run(*command, cwd=directory, timeout=None, **env)
 
 
 def copy(language, directory):
@@ -61,8 +50,7 @@ def files(directory):
     for where, _, names in os.walk(directory):
         for name in names:
             path = os.path.join(where, name)
-            with open(path, "rb") as f:
-                found[os.path.relpath(path, directory)] = f.read()
+            found[os.path.relpath(path, directory)] = packages.read(path, "rb")
     return found
 
 
@@ -464,10 +452,3 @@ class Used:
             self.assertEqual(self.say(
                 "once", self.once.replace("LINE", line), daemon),
                 f"{said}\n")
-
-
-def scenarios(languages, module):
-    """All of them, and what there is besides in @module; then the end."""
-    with concurrent.futures.ThreadPoolExecutor(test_clients.AT_ONCE) as pool:
-        test_clients.add_tests(pool, languages, module)
-        harness.main()

@@ -26,7 +26,9 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 for folder in "integration", "systemd":
     sys.path.insert(0, os.path.join(HERE, os.pardir, folder))
 # pylint: disable=wrong-import-position
+import debian
 import harness
+import packages
 from host import Host
 
 BUILD = os.path.dirname(os.path.abspath(harness.program("ddblockd")))
@@ -159,10 +161,7 @@ def built(name):
 
 
 def apt(*arguments):
-    return HOST.exec("apt-get", "-qq", "-y", "-o", "Dpkg::Use-Pty=0",
-                     "--no-install-recommends", *arguments, timeout=APT_S,
-                     env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-                          "DEBIAN_FRONTEND": "noninteractive"})
+    return debian.apt(HOST, APT_S, *arguments)
 
 
 def dpkg(*arguments, **more):
@@ -196,9 +195,7 @@ def setUpModule():
     if not glob.glob(PACKAGES + "/ddblockd_*.deb"):
         raise unittest.SkipTest(f"there are no packages in {PACKAGES}: "
                                 "make deb")
-    root = subprocess.run([os.path.join(HERE, "root"), RELEASE], check=True,
-                          stdout=subprocess.PIPE, text=True).stdout.strip()
-    HOST = Host(root)
+    HOST = Host(debian.bare(RELEASE))
     unittest.addModuleCleanup(HOST.stop)
     HOST.start()
     os.mkdir(HOST.path(DEBS))
@@ -333,11 +330,10 @@ class Files(unittest.TestCase):
 
     def test_one_version(self):
         """Of all packages: that of configure.ac."""
-        with open(os.path.join(TOP, "configure.ac"), encoding="utf-8") as f:
-            version = re.search(r"AC_INIT\(\[ddblockd\], \[(.*?)\]", f.read())
+        version = packages.version()
         for path in glob.glob(PACKAGES + "/*.deb"):
             self.assertEqual(fields(path, "Version").rsplit("-", 1)[0],
-                             version[1], path)
+                             version, path)
 
 
 class Life(Case):

@@ -123,4 +123,4 @@ class Moved(test_parity.Go):
 if __name__ == "__main__":
     if not PACKAGE.missing():
         PACKAGE.install()
-    registries.scenarios([LANGUAGE], globals())
+    packages.scenarios([LANGUAGE], globals())

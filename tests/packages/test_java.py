@@ -6,6 +6,7 @@ amazon-dynamodb-lock-client, in a project that has it by its coordinates.
 import os
 import re
 
+import packages
 import registries
 from registries import run
 
@@ -81,4 +82,4 @@ class Moved(test_parity.Java):
 if __name__ == "__main__":
     if not PACKAGE.missing():
         PACKAGE.install()
-    registries.scenarios([LANGUAGE], globals())
+    packages.scenarios([LANGUAGE], globals())

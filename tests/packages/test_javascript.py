@@ -5,7 +5,6 @@ scenarios.
 
 $DDBLOCK_NODE is the Node that it is installed for.
 """
-import concurrent.futures
 import json
 import os
 import re
@@ -200,17 +199,10 @@ class Moved(test_parity.JavaScript):
     language = LANGUAGE
 
 
+def install():
+    new_project(PROJECT)
+    run(*INSTALL, pack("first"), cwd=PROJECT)
+
+
 if __name__ == "__main__":
-    try:
-        packages.ensure("javascript")
-        new_project(PROJECT)
-        run(*INSTALL, pack("first"), cwd=PROJECT)
-        with concurrent.futures.ThreadPoolExecutor(
-                test_clients.AT_ONCE) as pool:
-            test_clients.add_tests(pool, [LANGUAGE], globals())
-            harness.main()
-    except unittest.SkipTest as e:
-        print(e)
-        harness.end([])
-    finally:
-        shutil.rmtree(PLACE)
+    packages.main("javascript", PLACE, install, [LANGUAGE], globals())

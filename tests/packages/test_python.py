@@ -4,7 +4,6 @@ is built again, its types, and, installed alone, its README and all scenarios.
 
 $DDBLOCK_PYTHON is the Python that it is installed for.
 """
-import concurrent.futures
 import os
 import re
 import shutil
@@ -29,6 +28,7 @@ FILES = {"ddblock/__init__.py": "ddblock.py",
          "ddblock/py.typed": "py.typed",
          "ddblock/python_dynamodb_lock.py": "ddblock_python_dynamodb_lock.py"}
 PLACE = tempfile.mkdtemp(prefix="ddblock-python-")
+DIST = os.path.join(PLACE, "first")
 
 
 def build(name, builder="tools"):
@@ -46,7 +46,8 @@ class Installed:
     python = os.path.join(PLACE, "clean", "bin", "python")
 
     @classmethod
-    def make(cls, wheel):
+    def make(cls):
+        wheel = os.path.join(build("first"), WHEEL)
         run(PYTHON, "-m", "venv", os.path.join(PLACE, "clean"))
         run(cls.python, "-I", "-m", "pip", "install", "--quiet", "--no-index",
             "--disable-pip-version-check", wheel)
@@ -214,16 +215,4 @@ class Moved(test_parity.Python):
 
 
 if __name__ == "__main__":
-    try:
-        packages.ensure("python")
-        DIST = build("first")
-        Installed.make(os.path.join(DIST, WHEEL))
-        with concurrent.futures.ThreadPoolExecutor(
-                test_clients.AT_ONCE) as pool:
-            test_clients.add_tests(pool, LANGUAGES, globals())
-            harness.main()
-    except unittest.SkipTest as e:
-        print(e)
-        harness.end([])
-    finally:
-        shutil.rmtree(PLACE)
+    packages.main("python", PLACE, Installed.make, LANGUAGES, globals())

@@ -91,4 +91,4 @@ class Used(registries.Used, registries.Case):
 if __name__ == "__main__":
     if not PACKAGE.missing():
         PACKAGE.install()
-    registries.scenarios([LANGUAGE], globals())
+    packages.scenarios([LANGUAGE], globals())
