@@ -3,6 +3,7 @@ with their test, and what is true of any such daemon."""
 import contextlib
 import os
 import socket
+import struct
 import subprocess
 import unittest
 
@@ -17,6 +18,16 @@ def sleeper():
             yield process
         finally:
             process.kill()
+
+
+JOURNAL_VERSION = 64 + 8  # its place in the file
+
+
+def journal_version(path):
+    """The format of the journal in that file."""
+    with open(path, "rb") as f:
+        f.seek(JOURNAL_VERSION)
+        return struct.unpack("=I", f.read(4))[0]
 
 
 class Case(unittest.TestCase):

@@ -6,7 +6,6 @@ words, and nobody holds twice.
 ddblockd-before is the daemon with the journal of the version before.
 """
 import os
-import struct
 
 import harness
 import succession
@@ -18,8 +17,6 @@ CONFIG = """
 file = {dir}/d.db
 lease = 4s
 """
-VERSION = 64 + 8  # its place in the file
-
 
 class Builds:
     """Mixed into a Daemon: which build the next start is of."""
@@ -36,9 +33,7 @@ class Builds:
         return self.socket + ".journal"
 
     def version(self):
-        with open(self.journal(), "rb") as f:
-            f.seek(VERSION)
-            return struct.unpack("=I", f.read(4))[0]
+        return succession.journal_version(self.journal())
 
 
 class Alone(Builds, Daemon):

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """The image of contrib/container is built by buildah, without a registry: its
 base is the bare Debian of tests/packages/root. The daemon runs in it, and
-gives a lock to a client outside. Then kubernetes-validate, where it is
-installed, looks at the manifests with Kubernetes' own schemas. (make check-
-containers)
+gives a lock to a client outside. Then kubernetes-validate (setup) looks at the
+manifests with Kubernetes' own schemas. (make check-containers)
 
 What buildah's isolation by chroot does not show: an engine's namespaces, its
 seccomp filter, and its volumes.
@@ -117,12 +116,11 @@ class Image(unittest.TestCase):
 
 class Schemas(unittest.TestCase):
     def test_manifests(self):
-        program = os.environ.get("DDBLOCK_KUBERNETES_VALIDATE",
-                                 "kubernetes-validate")
-        if shutil.which(program) is None:
-            raise unittest.SkipTest("kubernetes-validate is missing (PyPI)")
+        packages.ensure("kubernetes")
         names = [os.path.join(pods.KUBERNETES, name)
                  for name in sorted(os.listdir(pods.KUBERNETES))]
+        program = packages.tools("kubernetes", "tools", "bin",
+                                 "kubernetes-validate")
         done = subprocess.run([program, "--strict", *names], check=False,
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -29,6 +29,7 @@ for folder in "integration", "systemd":
 import debian
 import harness
 import packages
+import succession
 from host import Host
 
 BUILD = os.path.dirname(os.path.abspath(harness.program("ddblockd")))
@@ -388,6 +389,21 @@ class Life(Case):
         self.change_version(holders, *[repack(name, "0.1.0-2")
                                        for name in names])
         self.change_version(holders, *[built(name) for name in names])
+
+    def test_upgrade_from_the_journal_before(self):
+        """The daemon of a package whose journal has the format before leaves
+        its holds to this one's, which writes its own."""
+        before = harness.program("ddblockd-before")
+
+        def older(folder):
+            shutil.copy(before, folder + "/usr/sbin/ddblockd")
+        self.install()
+        dpkg("-i", repack("ddblockd", "0.0.9-1", older))
+        holders = Holders(self)
+        journal = HOST.path(SOCKET + ".journal")
+        self.assertEqual(succession.journal_version(journal), 1)
+        self.change_version(holders, built("ddblockd"))
+        self.assertEqual(succession.journal_version(journal), 2)
 
     def test_a_stop_would_be_seen(self):
         """A package that stops and starts is one that loses what is held."""
