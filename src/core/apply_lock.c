@@ -363,7 +363,9 @@ apply_judge_add_waiter(const struct apply *a, const struct operation *o,
 		return a->repeated && is_marked ? APPLY_SAME : APPLY_CONFLICT;
 	if (is_marked)
 		return APPLY_SAME;
-	return n < WAITER_MARKS_MAX ? APPLY_NEW : DDBLOCK_E_LIMIT;
+	if (n >= WAITER_MARKS_MAX)
+		return DDBLOCK_E_LIMIT;
+	return APPLY_NEW;
 }
 
 /* One more, the last. The memory behind what that took. */

@@ -22,7 +22,7 @@
 
 #define ACCESS_RULES_MAX 128
 #define ACCESS_UNIT_MAX 512	/* with its slices, and a NUL */
-#define ACCESS_TEXT_MAX 256
+#define ACCESS_TEXT_MAX 384	/* the longest refusal fits */
 #define ACCESS_TITLE_MAX 160
 
 /* A bit each. */
