@@ -9,6 +9,7 @@ import glob
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -23,8 +24,7 @@ SCRIPTS = {
     "postinstall": ["sysusers_create ddblockd.conf",
                     "tmpfiles_create ddblockd.conf", f"systemd_post {UNITS}"],
     "preuninstall": [f"systemd_preun {UNITS}"],
-    "postuninstall": ["systemd_postun ddblockd.socket",
-                      "systemd_postun_with_restart ddblockd.service"],
+    "postuninstall": [f"systemd_postun {UNITS}"],
 }
 PACKAGES = {"ddblockd", "ddblock", "libddblock", "libddblock-devel"}
 
@@ -101,6 +101,7 @@ class Packages(unittest.TestCase):
 
     def test_scripts_restart_and_never_stop(self):
         said = collections.defaultdict(list)
+        own = collections.defaultdict(list)
         for line in self.ask(self.rpms["ddblockd"], "-q", "--scripts") \
                 .splitlines():
             kind = re.match(r"(\w+) scriptlet", line)
@@ -108,11 +109,35 @@ class Packages(unittest.TestCase):
                 name = kind[1]
             elif line.startswith(": "):
                 said[name].append(line[2:])
-            else:
-                self.assertFalse(line.strip(), line)
+            elif line.strip():
+                own[name].append(line)
         self.assertEqual(dict(said), SCRIPTS)
+        self.assertEqual(set(own), {"posttrans"})
+        self.restarts("\n".join(own["posttrans"]))
         for name in PACKAGES - {"ddblockd"}:
             self.assertEqual(self.ask(self.rpms[name], "-q", "--scripts"), "")
+
+    def restarts(self, script):
+        """The daemon that runs is restarted, if the new one would start."""
+        folder = os.path.join(self.directory, "systemctl")
+        os.mkdir(folder)
+        with open(folder + "/systemctl", "w", encoding="utf-8") as f:
+            f.write('#!/bin/sh\necho "$@"\n[ "$1" != "$REFUSED" ]\n')
+        os.chmod(folder + "/systemctl", 0o755)
+        script = script.replace("/run/systemd/system", folder)
+        for refused, said, last in (
+                ("--quiet", "--quiet is-active ddblockd.service", ""),
+                ("reload", "reload", "refuses the configuration"),
+                ("", "restart ddblockd.service", "")):
+            with self.subTest(refused=refused):
+                done = subprocess.run(
+                    ["sh", "-ec", script], check=True, text=True,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    env={"PATH": f"{folder}:{os.environ['PATH']}",
+                         "REFUSED": refused})
+                self.assertIn(said, done.stdout.splitlines()[-1])
+                self.assertIn(last, done.stderr)
+                self.assertNotIn("stop", done.stdout)
 
     def test_programs_run(self):
         root = os.path.join(self.directory, "unpacked")

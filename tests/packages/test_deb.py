@@ -151,6 +151,11 @@ def repack(name, version, change=None):
     return file
 
 
+def later(n=2):
+    """A version above that of the packages: another packaging of it."""
+    return f"{packages.version()}-{n}"
+
+
 def append(path, text):
     with open(path, "a", encoding="utf-8") as f:
         f.write(text)
@@ -361,13 +366,13 @@ class Life(Case):
         before = HOST.exec("cat", CONFIG).stdout
         changed = before.replace("[daemon]\n", "[daemon]\nstop_wait = 7s\n", 1)
         HOST.write(CONFIG, changed)
-        dpkg("-i", repack("ddblockd", "0.1.0-2"))
+        dpkg("-i", repack("ddblockd", later()))
         self.assertEqual(HOST.exec("cat", CONFIG).stdout, changed)
 
         def other(folder):
             append(folder + CONFIG, "; new\n")
         dpkg("-i", "--force-confdef", "--force-confold",
-             repack("ddblockd", "0.1.0-3", other))
+             repack("ddblockd", later(3), other))
         self.assertEqual(HOST.exec("cat", CONFIG).stdout, changed)
         self.assertEqual(HOST.exec("cat", CONFIG + ".dpkg-dist").stdout,
                          before + "; new\n")
@@ -386,7 +391,7 @@ class Life(Case):
         self.install()
         holders = Holders(self)
         names = "ddblockd", "ddblock-client", "libddblock0"
-        self.change_version(holders, *[repack(name, "0.1.0-2")
+        self.change_version(holders, *[repack(name, later())
                                        for name in names])
         self.change_version(holders, *[built(name) for name in names])
 
@@ -398,7 +403,7 @@ class Life(Case):
         def older(folder):
             shutil.copy(before, folder + "/usr/sbin/ddblockd")
         self.install()
-        dpkg("-i", repack("ddblockd", "0.0.9-1", older))
+        dpkg("-i", repack("ddblockd", "0.0.1-1", older))
         holders = Holders(self)
         journal = HOST.path(SOCKET + ".journal")
         self.assertEqual(succession.journal_version(journal), 1)
@@ -417,14 +422,29 @@ class Life(Case):
             os.chmod(path, 0o755)
         holders = Holders(self)
         with self.assertRaises(AssertionError):
-            self.change_version(holders, repack("ddblockd", "0.1.0-2", stop))
+            self.change_version(holders, repack("ddblockd", later(), stop))
+
+    def test_the_configuration_is_refused(self):
+        """By the program of the upgrade: the one before goes on, with all that
+        is held."""
+        self.install()
+        holders = Holders(self)
+        right = HOST.exec("cat", CONFIG).stdout
+        HOST.write(CONFIG, right + "[daemon]\nno_such_setting = 1\n")
+        pid = show("ddblockd", "MainPID")
+        done = dpkg("-i", repack("ddblockd", later()))
+        self.assertIn("refuses the configuration", done.stderr)
+        self.assertEqual(show("ddblockd", "MainPID"), pid)
+        holders.check()
+        HOST.write(CONFIG, right)
+        self.change_version(holders, repack("ddblockd", later(3)))
 
     def test_stopped_by_the_administrator(self):
         """An upgrade starts nothing that is disabled or masked."""
         self.install()
         HOST.exec("systemctl", "disable", "--now", "ddblockd.service",
                   "ddblockd.socket")
-        dpkg("-i", repack("ddblockd", "0.1.0-2"))
+        dpkg("-i", repack("ddblockd", later()))
         for unit in "ddblockd.service", "ddblockd.socket":
             self.assertEqual(show(unit, "ActiveState"), "inactive")
             self.assertEqual(show(unit, "UnitFileState"), "disabled")
