@@ -532,7 +532,7 @@ def main():
                 text = f.read()
         except UnicodeDecodeError:
             continue  # a corpus, a picture
-        if os.path.basename(path) == "LICENSE":
+        if os.path.basename(path) in ("LICENSE", "copyright"):
             continue
         check_lines(path, text.split("\n"))
         check_english(path, text)

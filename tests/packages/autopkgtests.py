@@ -73,6 +73,9 @@ class Autopkgtests(unittest.TestCase):
             print(said, file=sys.stderr)
             return "skipped"
         self.assertEqual(done.returncode, 0, said)
+        # autopkgtest's own rule.
+        if "allow-stderr" not in restrictions:
+            self.assertEqual(done.stderr, "", said)
         return "passed"
 
     def test_all(self):
