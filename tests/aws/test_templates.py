@@ -230,9 +230,9 @@ class Examples(unittest.TestCase):
     def setUp(self):
         self.task, = example("ecs-task-definition.json")
 
-    def assert_runs(self, command, args, environment, check, stop_s):
-        """What a container of the daemon is told, and how it is asked."""
-        self.assertEqual(command, ["ddblockd"])
+    def assert_runs(self, args, environment, check, stop_s):
+        """What a container of the daemon is told, and how it is asked. Its
+        image's entry point names the journal, in a folder of its own."""
         self.assertEqual(environment, {"AWS_REGION": "REGION"})
         done = subprocess.run(
             [sdk.program("ddblockd"), *args, "--check-config"],
@@ -269,13 +269,16 @@ class Examples(unittest.TestCase):
         kind, *check = daemon["healthCheck"]["command"]
         self.assertEqual(kind, "CMD")
         directory = self.assert_runs(
-            daemon["entryPoint"], daemon["command"],
+            daemon["command"],
             {v["name"]: v["value"] for v in daemon["environment"]}, check,
             daemon["stopTimeout"])
         self.assertEqual(daemon["mountPoints"], [{
             "sourceVolume": self.task["volumes"][0]["name"],
             "containerPath": directory}])
-        self.assertEqual(worker["mountPoints"], daemon["mountPoints"])
+        self.assertNotIn("entryPoint", daemon)
+        # Who may write there could give the worker another socket.
+        mount, = daemon["mountPoints"]
+        self.assertEqual(worker["mountPoints"], [{**mount, "readOnly": True}])
         self.assertEqual(worker["dependsOn"], [
             {"containerName": daemon["name"], "condition": "HEALTHY"}])
 

@@ -75,7 +75,8 @@ class Install:
         debian.apt(cls.host, APT_S, "update")
         debian.apt(cls.host, APT_S, "install", "sudo", *LANGUAGES)
         cls.host.exec("useradd", "--create-home", "--shell", "/bin/bash", USER)
-        (cls.packages, cls.first, cls.more, cls.others) = blocks()
+        (cls.sums, cls.packages, cls.first, cls.more,
+         cls.others) = blocks()
 
     def bash(self, script, folder, user=None):
         """What it says, of a login of the user."""
@@ -90,6 +91,7 @@ class Install:
     def test_as_printed(self):
         """One after the other, as somebody does it."""
         debs, home = f"{THERE}/{self.debian}", f"/home/{USER}"
+        self.bash(self.sums, THERE)
         self.bash(self.packages.replace(*ASKS_NOTHING), debs)
         said = self.bash(self.first, home, user=USER)
         self.assertIn("no other client has it", said)
