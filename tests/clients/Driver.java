@@ -55,7 +55,8 @@ final class Driver {
                 if (pair.length == 2)
                     named.put(value(pair[0]).toString(), value(pair[1]));
                 else
-                    keys.add(DdblockClient.decode(word));
+                    keys.add(DdblockClient.decode(
+                            word.equals("\"\"") ? "" : word));
             }
             key = keys.isEmpty() ? null : keys.get(0);
         }

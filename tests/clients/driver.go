@@ -72,6 +72,8 @@ func parse(words []string) (keys []string, args ddblock.Args) {
 		name, value, named := strings.Cut(word, "=")
 		if named {
 			args[ddblock.Decode(name)] = ddblock.Decode(value)
+		} else if word == `""` {
+			keys = append(keys, "")
 		} else {
 			keys = append(keys, ddblock.Decode(word))
 		}

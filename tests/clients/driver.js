@@ -40,7 +40,7 @@ function parse(words) {
     for (const word of words) {
         const equals = word.indexOf('=');
         if (equals < 0)
-            values.push(ddblock.decode(word));
+            values.push(word === '""' ? '' : ddblock.decode(word));
         else
             named[ddblock.decode(word.slice(0, equals))] =
                 ddblock.decode(word.slice(equals + 1));

@@ -43,7 +43,7 @@ def parse(words):
         if is_named:
             named[ddblock.decode(name)] = ddblock.decode(value)
         else:
-            values.append(ddblock.decode(word))
+            values.append(ddblock.decode(word) if word != '""' else "")
     return values, named
 
 

@@ -48,6 +48,7 @@ fn parse(words: &[&str]) -> (Vec<Value>, Vec<(String, Value)>) {
     let mut named = Vec::new();
     for word in words {
         match word.split_once('=') {
+            None if *word == "\"\"" => keys.push("".into()),
             None => keys.push(decode(word.as_bytes()).as_slice().into()),
             Some((name, value)) => {
                 let name = decode(name.as_bytes());

@@ -34,6 +34,7 @@ parse() { # WORD..
 			;;
 		*)
 			plain "$word"
+			[ "$word" != '""' ] || text=
 			keys+=(-k "$text")
 			key=${key:-$text}
 			;;

@@ -25,7 +25,7 @@ it stands again, it is the same. Arguments come in any order, and in the
 driver's lines there may be more than are expected.
 
 The commands (C: a connection, H: a hold, X: a request under way; values are
-encoded as on the wire):
+encoded as on the wire; a key that is "" is empty):
 
     open C [ARGUMENT..]                 connect, HELLO
     close C

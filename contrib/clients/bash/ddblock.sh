@@ -167,6 +167,9 @@ ddblock_send() { # VERB [-k KEY].. [NAME=VALUE..]
 		[[ $1 != renew?(%)=manual ]] || manual=yes
 		case $1 in
 		-k)
+			# It would not be seen on the wire.
+			[ -n "$2" ] ||
+			    ddblock_fail BAD_REQUEST "a key is empty" || return
 			line+=" $(ddblock_encode "$2")"
 			shift
 			;;

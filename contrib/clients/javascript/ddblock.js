@@ -460,8 +460,12 @@ class Client extends EventEmitter {
     #send(verb, key, args) {
         const tag = String(++this.#serial);
         const words = [`#${tag}`, verb];
-        if (key !== undefined && key !== null)
-            words.push(...asArray(key).map(encode));
+        if (key !== undefined && key !== null) {
+            const keys = asArray(key).map(encode);
+            if (keys.includes('')) // it would not be seen on the wire
+                throw new DdblockError('BAD_REQUEST', 'a key is empty');
+            words.push(...keys);
+        }
         for (const [name, value] of Object.entries(args)) {
             if (value !== undefined && value !== null)
                 words.push(`${encode(name)}=${encode(value)}`);

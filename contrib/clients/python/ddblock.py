@@ -188,7 +188,10 @@ def _request_line(tag: str, verb: str, key: Optional[Keys],
                   arguments: Mapping[str, Value]) -> bytes:
     words = [f"#{tag}", verb]
     if key is not None:
-        words += [encode(each) for each in _keys(key)]
+        keys = [encode(each) for each in _keys(key)]
+        if "" in keys:  # it would not be seen on the wire
+            raise Error("BAD_REQUEST", "a key is empty")
+        words += keys
     words += [f"{encode(name)}={encode(value)}"
               for name, value in arguments.items() if value is not None]
     return " ".join(words).encode() + b"\n"
