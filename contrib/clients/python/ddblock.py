@@ -105,6 +105,10 @@ class Error(Exception):
     def __str__(self) -> str:
         return f"{self.code}: {self.text}" if self.text else self.code
 
+    def _again(self) -> Error:
+        """The same for another who is told: what is raised keeps frames."""
+        return Error(self.code, self.text, self.fields)
+
 
 class Fields(Dict[str, str]):
     """The arguments of a line: text, in which bytes() finds the bytes."""
@@ -343,7 +347,7 @@ class _Session(Generic[HoldT]):
               on_row: Optional[Callable[[Fields], object]] = None) -> _Pending:
         """Send a request: a _Pending."""
         if self.ended is not None:
-            raise self.ended
+            raise self.ended._again()
         if self.is_away:
             raise Error("NO_DAEMON", "the connection broke; another is tried")
         return self._send(verb, key, arguments, on_row)
@@ -438,7 +442,7 @@ class _Session(Generic[HoldT]):
 
     def _fail(self, pending: _Pending, error: Error) -> None:
         if pending.is_awaited:
-            pending.future.set_exception(error)
+            pending.future.set_exception(error._again())
 
     def _result(self, pending: _Pending, reply: Reply) -> object:
         if pending.verb in GRANTING:
@@ -745,6 +749,14 @@ class Client:
         """The secret that resumes lingering holds; also after the end."""
         return self._session.secret
 
+    @property
+    def ended(self) -> Optional[Error]:
+        """Why the client is over; None: it is not.
+
+        It stays so: a program that goes on makes another.
+        """
+        return self._session.ended
+
     def _connect(self) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -1003,7 +1015,7 @@ class Pending(Generic[ResultT]):
         """The Reply or, for ACQUIRE and TRY, the Hold; or Error is raised.
 
         A caller that is interrupted, or has waited for timeout seconds, gives
-        the request up.
+        the request up: the next is told CANCELLED.
         """
         future: concurrent.futures.Future[ResultT] = self._pending.future
         try:
@@ -1025,6 +1037,10 @@ class Pending(Generic[ResultT]):
     def _abandon(self) -> None:
         with self._client._mutex:
             self._client._session.abandon(self._pending)
+            # Who asks for it again would wait for ever.
+            if not self._pending.future.done():
+                self._pending.future.set_exception(
+                    Error("CANCELLED", "the caller gave it up"))
 
 
 # ---- for asyncio ---------------------------------------------------------
@@ -1118,6 +1134,10 @@ class AsyncClient(asyncio.Protocol):
     @property
     def secret(self) -> Optional[str]:
         return self._session.secret
+
+    @property
+    def ended(self) -> Optional[Error]:
+        return self._session.ended
 
     def close(self) -> None:
         """End the connection. The daemon releases all holds that do not

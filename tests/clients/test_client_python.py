@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""What no other language can get wrong as the Python client can: callbacks that
+raise, processes that fork, futures that nobody completes.
+
+The names of python_dynamodb_lock are here, too, as far as it is not what their
+document shows (test_parity.py).
+"""
+import asyncio
+import gc
+import os
+import queue
+import subprocess
+import sys
+import threading
+import unittest
+
+import test_clients
+from test_clients import harness
+
+sys.path.insert(0, os.path.join(test_clients.CLIENTS, "python"))
+import ddblock  # noqa: E402
+import ddblock_python_dynamodb_lock as moved  # noqa: E402
+
+CODE_OF = """
+import asyncio, os, sys
+import ddblock
+def code_of(call, *arguments):
+    try:
+        call(*arguments)
+    except ddblock.Error as e:
+        return e.code
+"""
+
+
+class WithDaemon(unittest.TestCase):
+    def setUp(self):
+        self.daemon = harness.Daemon()
+        self.addCleanup(self.daemon.close)
+        self.daemon.start()
+
+    def client(self, kind=ddblock.Client):
+        client = kind(self.daemon.socket)
+        self.addCleanup(client.close)
+        return client
+
+    def catch(self):
+        """What a thread ends with, or would have: a queue of exceptions."""
+        caught = queue.SimpleQueue()
+        before = threading.excepthook
+        self.addCleanup(setattr, threading, "excepthook", before)
+        threading.excepthook = lambda what: caught.put(what.exc_value)
+        return caught
+
+    def take_away(self, key):
+        with harness.Client(self.daemon) as client:
+            token = client.call(f"GET {key}")["token"]
+            self.assertTrue(client.call(
+                f"BREAK {key} token={token} reason=meddling").ok)
+
+    def run_program(self, text):
+        """It ends, and what it has said."""
+        done = subprocess.run(
+            [sys.executable, "-c", CODE_OF + text], check=True, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            timeout=harness.TIMEOUT_S,
+            env=dict(os.environ, DDBLOCK_SOCKET=self.daemon.socket,
+                     PYTHONPATH=os.path.join(test_clients.CLIENTS, "python")))
+        return done.stdout
+
+
+def main():
+    hold = ddblock.Client().acquire("one")""")
+
+    def test_child_stays_asyncio(self):
+        self.child_stays("""
+async def main():
+    client = await ddblock.AsyncClient.connect()
+    hold = await client.acquire("one")""")
+
+
+class Ends(WithDaemon):
+    def test_given_up(self):
+        """Who asks again for what was given up is told so, at once."""
+        client = self.client()
+        client.acquire("one")
+        pending = self.client().start_acquire("one")
+        with self.assertRaises(TimeoutError):
+            pending.result(0)
+        with self.assertRaises(ddblock.Error) as raised:
+            pending.result(harness.TIMEOUT_S)
+        self.assertEqual(raised.exception.code, "CANCELLED")
+
+    def test_each_its_own(self):
+        """An error that is raised keeps the frames it came through."""
+        client = self.client()
+        self.assertIsNone(client.ended)
+        client.close()
+        self.assertEqual(client.ended.code, "NO_DAEMON")
+        errors = []
+        for _ in range(2):
+            with self.assertRaises(ddblock.Error) as raised:
+                client.status()
+            errors.append(raised.exception)
+        self.assertEqual(errors[0].args, errors[1].args)
+        self.assertIsNot(errors[0], errors[1])
+
+    def test_under_way(self):
+        """The same of those that the end of the connection has failed."""
+        self.client().acquire("one")
+        client = self.client()
+        begun = [client.start_acquire("one") for _ in range(2)]
+        client.close()
+        errors = []
+        for pending in begun:
+            with self.assertRaises(ddblock.Error) as raised:
+                pending.result(harness.TIMEOUT_S)
+            errors.append(raised.exception)
+        self.assertIsNot(errors[0], errors[1])
+
+    def test_asyncio(self):
+        """A task that is cancelled leaves nothing that complains."""
+        async def main():
+            loop = asyncio.get_running_loop()
+            complaints = []
+            loop.set_exception_handler(
+                lambda _, context: complaints.append(context))
+            self.client().acquire("one")
+            async with await ddblock.AsyncClient.connect(
+                    self.daemon.socket) as client:
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(client.acquire("one"), 0.01)
+                async for _ in client.held():
+                    break
+                self.assertIsNone(client.ended)
+            self.assertEqual(client.ended.code, "NO_DAEMON")
+            gc.collect()
+            return complaints
+        self.assertEqual(asyncio.run(main()), [])
+
+
+if __name__ == "__main__":
+    harness.main()
