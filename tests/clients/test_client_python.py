@@ -68,6 +68,65 @@ class WithDaemon(unittest.TestCase):
         return done.stdout
 
 
+class Callbacks(WithDaemon):
+    """One that raises ends no other."""
+
+    def hear(self, event):
+        self.told.put(event.name)
+        raise ValueError(event.name)
+
+    def test_event(self):
+        self.told, caught = queue.SimpleQueue(), self.catch()
+        client = ddblock.Client(self.daemon.socket, on_event=self.hear)
+        self.addCleanup(client.close)
+        holds = [client.acquire(key) for key in ("one", "two")]
+        for hold in holds:
+            self.take_away(hold.key)
+            self.assertEqual(self.told.get(timeout=harness.TIMEOUT_S),
+                             "LOCK_LOST")
+            self.assertEqual(
+                str(caught.get(timeout=harness.TIMEOUT_S)), "LOCK_LOST")
+
+    def old_hear(self, code, lock):
+        self.told.put((code, lock, threading.current_thread()))
+        raise ValueError(code)
+
+    def test_old_names(self):
+        self.told, caught = queue.SimpleQueue(), self.catch()
+        client = self.client(moved.DynamoDBLockClient)
+        for key in "one", "two":
+            lock = client.acquire_lock(key, app_callback=self.old_hear)
+            self.take_away(key)
+            self.assertEqual(
+                self.told.get(timeout=harness.TIMEOUT_S)[:2],
+                ("LOCK_STOLEN", lock))
+            self.assertEqual(
+                str(caught.get(timeout=harness.TIMEOUT_S)), "LOCK_STOLEN")
+
+    def test_early(self):
+        """What is told before acquire_lock() returns does not end it."""
+        self.told, caught = queue.SimpleQueue(), self.catch()
+        acquire = ddblock.Client.acquire
+
+        def late(client, key, *arguments, **named):
+            hold = acquire(client, key, *arguments, **named)
+            self.take_away(key)
+            while "dynamodb_lock" not in vars(hold) or \
+                    not hold.dynamodb_lock.early:
+                pass
+            return hold
+
+        self.addCleanup(setattr, ddblock.Client, "acquire", acquire)
+        ddblock.Client.acquire = late
+        client = self.client(moved.DynamoDBLockClient)
+        lock = client.acquire_lock("one", app_callback=self.old_hear)
+        code, told, thread = self.told.get(timeout=harness.TIMEOUT_S)
+        self.assertEqual((code, told), ("LOCK_STOLEN", lock))
+        self.assertIsNot(thread, threading.current_thread())
+        self.assertEqual(str(caught.get(timeout=harness.TIMEOUT_S)),
+                         "LOCK_STOLEN")
+
+
 def main():
     hold = ddblock.Client().acquire("one")""")
 

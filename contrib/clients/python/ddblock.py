@@ -48,6 +48,7 @@ import random
 import re
 import select
 import socket
+import sys
 import threading
 import time
 from types import TracebackType
@@ -698,6 +699,12 @@ class Hold(_Hold):
                 raise
 
 
+def _complain() -> None:
+    """As a thread does that ends by an exception; this one goes on."""
+    threading.excepthook(threading.ExceptHookArgs(
+        [*sys.exc_info(), threading.current_thread()]))
+
+
 class Client:
     """A connection to the daemon.
 
@@ -1000,7 +1007,10 @@ class Client:
 
     def _call(self, on_event: Callable[[Event[Hold]], object]) -> None:
         for event in self.events():
-            on_event(event)
+            try:
+                on_event(event)
+            except Exception:  # the next event is told nevertheless
+                _complain()
 
 
 class Pending(Generic[ResultT]):

@@ -17,6 +17,7 @@ import base64
 import datetime
 import decimal
 import json
+import sys
 import threading
 import time
 import weakref
@@ -173,7 +174,11 @@ class DynamoDBLock:
             code = "LOCK_STOLEN"
         if self.app_callback is not None and code in (
                 "LOCK_IN_DANGER", "LOCK_LOST", "LOCK_STOLEN"):
-            self.app_callback(code, self)
+            try:
+                self.app_callback(code, self)
+            except Exception:  # what is next is told nevertheless
+                threading.excepthook(threading.ExceptHookArgs(
+                    [*sys.exc_info(), threading.current_thread()]))
 
 
 AppCallback = Callable[[str, DynamoDBLock], object]
@@ -187,6 +192,13 @@ class _Kept:
         self.lock: Optional[DynamoDBLock] = None
         # What was heard before acquire_lock() has made its lock.
         self.early: List[Event[Hold]] = []
+
+    def hear(self, *events: Event[Hold]) -> None:
+        """In the order in which they came, whichever thread has them."""
+        with self.mutex:
+            self.early += events
+            while self.lock is not None and self.early:
+                self.lock._hear(self.early.pop(0))
 
     @staticmethod
     def of(hold: Hold) -> _Kept:
@@ -237,8 +249,8 @@ class DynamoDBLockClient(Client):
             if kept.lock is None:  # else it is reentrant
                 kept.lock = DynamoDBLock(self, hold, partition_key, sort_key,
                                          attributes, app_callback)
-            while kept.early:
-                kept.lock._hear(kept.early.pop(0))
+            if kept.early:  # callbacks are called in a thread of their own
+                threading.Thread(target=kept.hear, daemon=True).start()
             return kept.lock
 
     def release_lock(self, lock: DynamoDBLock,
@@ -273,11 +285,5 @@ class DynamoDBLockClient(Client):
 
     def _hear(self, event: Event[Hold]) -> None:
         """In the thread of the events."""
-        if event.hold is None:
-            return
-        kept = _Kept.of(event.hold)
-        with kept.mutex:
-            if kept.lock is None:
-                kept.early.append(event)
-            else:
-                kept.lock._hear(event)
+        if event.hold is not None:
+            _Kept.of(event.hold).hear(event)
