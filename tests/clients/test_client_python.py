@@ -127,6 +127,76 @@ class Callbacks(WithDaemon):
                          "LOCK_STOLEN")
 
 
+class Forks(WithDaemon):
+    """A lock is of the process that took it."""
+
+    def test_child(self):
+        self.assertEqual(self.run_program("""
+client = ddblock.Client()
+hold = client.acquire("one")
+begun = ddblock.Client().start("ACQUIRE", "one")
+listing = client.held()
+next(listing)
+child = os.fork()
+if child == 0:
+    print(hold.is_valid(), hold.remaining(), hold.lost.is_set(),
+          client.ended.code, code_of(client.acquire, "two"),
+          code_of(hold.release), code_of(hold.renew), code_of(client.status),
+          code_of(begun.result), code_of(list, listing),
+          list(client.events()))
+    client.close()
+    with ddblock.Client() as own:
+        print(own.get("one")["state"], flush=True)
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+print(status, client.ended, hold.is_valid(), client.get("one")["state"])
+"""), "False 0.0 False NO_DAEMON" + 6 * " NO_DAEMON" + " []\nheld\n"
+            "0 None True held\n")
+
+    def test_asyncio(self):
+        self.assertEqual(self.run_program("""
+async def main():
+    client = await ddblock.AsyncClient.connect()
+    hold = await client.acquire("one")
+    child = os.fork()
+    if child == 0:
+        try:
+            client._session.start("PING", None, {})
+        except ddblock.Error as e:
+            print(hold.is_valid(), client.ended.code, e.code)
+        client.close()
+        with ddblock.Client() as own:
+            print(own.get("one")["state"], flush=True)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    state = (await client.get("one"))["state"]
+    print(status, client.ended, hold.is_valid(), state)
+asyncio.run(main())
+"""), "False NO_DAEMON NO_DAEMON\nheld\n0 None True held\n")
+
+    def child_stays(self, take):
+        """The parent ends, and its locks with it, though a child lives."""
+        end, write_end = os.pipe()
+        self.addCleanup(os.close, write_end)
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"""
+import asyncio, os, sys
+import ddblock
+{take}
+    if os.fork() == 0:
+        os.read(0, 1)
+    os._exit(0)
+{'asyncio.run(main())' if 'async' in take else 'main()'}
+"""], stdin=end, env=dict(
+                os.environ, DDBLOCK_SOCKET=self.daemon.socket,
+                PYTHONPATH=os.path.join(test_clients.CLIENTS, "python")))
+        os.close(end)
+        self.assertEqual(process.wait(harness.TIMEOUT_S), 0)
+        with harness.Client(self.daemon) as client:
+            self.assertTrue(client.call("ACQUIRE one wait=10s").ok)
+
+    def test_child_stays(self):
+        self.child_stays("""
 def main():
     hold = ddblock.Client().acquire("one")""")
 

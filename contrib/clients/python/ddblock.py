@@ -51,6 +51,7 @@ import socket
 import sys
 import threading
 import time
+import weakref
 from types import TracebackType
 from typing import (Any, AsyncIterator, Callable, Dict, Generic, Iterator,
                     List, Mapping, Optional, Protocol, Sequence, Type, TypeVar,
@@ -268,6 +269,8 @@ class _Hold:
 
     def good_ms(self) -> int:
         """The deadline; without a connection half a margin earlier."""
+        if self._session.is_foreign:
+            return 0
         return self.until_boot_ms - (
             self.margin_ms // 2 if self._session.is_away else 0)
 
@@ -342,6 +345,7 @@ class _Session(Generic[HoldT]):
         self.is_away = False  # until RESUME is answered
         self.found: set[str] = set()  # by its rows
         self.pause_s = 0.0
+        self.is_foreign = False  # of the process that has forked this one
 
     def start(self, verb: str, key: Optional[Keys],
               arguments: Mapping[str, Value],
@@ -651,6 +655,19 @@ class _Session(Generic[HoldT]):
         self.holds.clear()
         self.end(Error("NO_DAEMON", "the client was closed"))
 
+    def leave(self) -> None:
+        """In a child: connection and holds are its parent's, and stay so."""
+        self.is_foreign = True
+        self.is_away = False
+        if self.ended is None:
+            self.ended = Error("NO_DAEMON", "the client is of the process "
+                               "that has forked this one")
+
+    def check_process(self) -> None:
+        """Nothing comes to a child."""
+        if self.is_foreign and self.ended is not None:
+            raise self.ended._again()
+
 
 def _path(path: Optional[str]) -> str:
     return path or os.environ.get("DDBLOCK_SOCKET") or DEFAULT_SOCKET
@@ -662,6 +679,18 @@ def _default_ns(hello: Reply) -> str:
 
 def _no_daemon(path: str, error: OSError) -> Error:
     return Error("NO_DAEMON", f"cannot connect to {path}: {error}")
+
+
+# Those that have a connection; a child that is forked has it, too.
+_clients: weakref.WeakSet[Union[Client, AsyncClient]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for client in list(_clients):
+        client._leave()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 # ---- for threads ---------------------------------------------------------
@@ -709,7 +738,13 @@ class Client:
     """A connection to the daemon.
 
     on_event(event) is called in a thread of its own, one event at a time;
-    without it, events() yields them. Other arguments go into HELLO.
+    without it, events() yields them. What it raises goes to
+    threading.excepthook, and the next event is told. Other arguments go into
+    HELLO.
+
+    A client and its holds are of the process that made it. In a child that is
+    forked no hold is valid, requests fail (NO_DAEMON), and close() ends nothing
+    of the parent's.
     """
 
     def __init__(self, path: Optional[str] = None, name: Optional[str] = None,
@@ -725,6 +760,7 @@ class Client:
             self._connect()
         except OSError as e:
             raise _no_daemon(self._path, e) from None
+        _clients.add(self)
         threading.Thread(target=self._read, daemon=True).start()
         self._session.hello = {"proto": 1, "name": name, "renewed": True,
                                **hello}
@@ -787,6 +823,14 @@ class Client:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass  # it has ended already
+
+    def _leave(self) -> None:
+        """In a child, which has no thread that reads. Another thread may have
+        had the mutex."""
+        self._mutex = threading.RLock()
+        self._told = threading.Condition(self._mutex)
+        self._session.leave()
+        self._socket.close()  # or it would last as long as the child
 
     # -- requests ------------------------------------------------------------
 
@@ -909,12 +953,17 @@ class Client:
             future: concurrent.futures.Future[Any] = pending.future
             future.add_done_callback(lambda _: rows.put(None))
         try:
-            while (row := rows.get()) is not None:
+            while (row := self._next_row(rows)) is not None:
                 yield row
             future.result()
         finally:
             with self._mutex:
                 self._session.abandon(pending)
+
+    def _next_row(self, rows: queue.SimpleQueue[Optional[Fields]]
+                  ) -> Optional[Fields]:
+        self._session.check_process()
+        return rows.get()
 
     def _release(self, hold: Hold, arguments: Mapping[str, Value]) -> None:
         with self._mutex:
@@ -1028,6 +1077,8 @@ class Pending(Generic[ResultT]):
         the request up: the next is told CANCELLED.
         """
         future: concurrent.futures.Future[ResultT] = self._pending.future
+        if not future.done():
+            self._client._session.check_process()
         try:
             return future.result(timeout)
         except Error:
@@ -1156,6 +1207,17 @@ class AsyncClient(asyncio.Protocol):
         self._transport.abort()
         self._told.set()
 
+    def _leave(self) -> None:
+        """In a child. The loop is the parent's, too: it goes by the number of
+        the descriptor, which is of nothing now."""
+        self._session.leave()
+        try:
+            with open(os.devnull, "rb") as nothing:
+                os.dup2(nothing.fileno(), self._transport.get_extra_info(
+                    "socket").fileno(), False)
+        except OSError:
+            pass  # it is closed already
+
     # -- requests ------------------------------------------------------------
 
     async def request(self, verb: str, key: Optional[Keys] = None,
@@ -1257,6 +1319,7 @@ class AsyncClient(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        _clients.add(self)
 
     def data_received(self, data: bytes) -> None:
         self._session.feed(data)
