@@ -25,7 +25,8 @@ def say(*words):
 
 
 def state(client, key):
-    return client.get(key)["state"]
+    """Asked by a client, or by that beneath."""
+    return getattr(client, "client", client).get(key)["state"]
 
 
 def basic_usage():
@@ -51,7 +52,7 @@ def context_management():
             with lock_client.acquire_lock(
                     "my_key", raise_context_exception=is_raised) as lock:
                 # A release that fails does not hide it.
-                lock_client.request("RELEASE", id=lock.hold.id)
+                lock_client.client.request("RELEASE", id=lock.hold.id)
                 raise ValueError("the body")
         except ValueError as e:
             say(e)
@@ -122,13 +123,13 @@ def errors():
         other.release_lock(lock, best_effort=False)
     except DynamoDBLockError as e:
         say(e.code == DynamoDBLockError.LOCK_NOT_OWNED, lock.status)
-    lock_client.request("RELEASE", id=lock.hold.id)
+    lock_client.client.request("RELEASE", id=lock.hold.id)
     try:
         lock.release(best_effort=False)
     except DynamoDBLockError as e:
         say(e.code)
     lock = lock_client.acquire_lock("my_key")
-    lock_client.request("RELEASE", id=lock.hold.id)
+    lock_client.client.request("RELEASE", id=lock.hold.id)
     lock.release()
     lock_client.release_lock(lock, best_effort=True)
     say(state(other, "my_key"))
@@ -162,8 +163,8 @@ def statuses():
     lock_client = DynamoDBLockClient(owner_name="the_owner")
     other = ddblock.Client()
     hold = other.acquire("my_key")
-    request = lock_client.start("ACQUIRE", "my_key")
-    (row,) = lock_client.waiting(key="my_key")
+    request = lock_client.client.start("ACQUIRE", "my_key")
+    (row,) = lock_client.client.waiting(key="my_key")
     say(DynamoDBLock.PENDING if row["name"] == "the_owner" else row)
     hold.release()
     request.result().release()
@@ -232,6 +233,21 @@ def unreachable():
         locks[1].release(best_effort=False)
     except DynamoDBLockError as e:
         say(e.code)
+    lock_client.close()
+
+
+def restarted():
+    """A daemon that is not there, and then there again."""
+    lock_client = DynamoDBLockClient()
+    lock_client.acquire_lock("my_key").release()
+    say("released")
+    input()
+    try:
+        lock_client.acquire_lock("my_key")
+    except DynamoDBLockError as e:
+        say(e.code)
+    input()
+    say(lock_client.acquire_lock("my_key").status)
     lock_client.close()
 
 

@@ -217,6 +217,15 @@ class Python(Examples):
             states = [row["state"] for row in client.call("HELD").rows]
             self.assertEqual(states, ["held"] * len(grants))
 
+    def test_restarted(self):
+        self.begin("restarted", "released")
+        self.daemon.kill()
+        self.go_on()
+        self.hear("NO_DAEMON")
+        self.daemon.start()
+        self.go_on()
+        self.end("LOCKED")
+
     def test_termination(self):
         self.begin("termination", "held")
         self.end_driver()

@@ -151,8 +151,8 @@ class DynamoDBLock:
         return int(time.time() + _seconds(self._record()["expires"]))
 
     def _record(self) -> Fields:
-        return self.lock_client.get(self.partition_key, sort=self.sort_key,
-                                    ns=self.hold.ns)
+        return self.lock_client.client.get(
+            self.partition_key, sort=self.sort_key, ns=self.hold.ns)
 
     def release(self, best_effort: bool = True) -> None:
         self.lock_client.release_lock(self, best_effort)
@@ -206,14 +206,36 @@ class _Kept:
         return kept
 
 
-class DynamoDBLockClient(Client):
-    """The old calls. The table, heartbeats and leases are the daemon's."""
+class DynamoDBLockClient:
+    """The old calls. The table, heartbeats and leases are the daemon's.
+
+    Locks go on when the daemon is restarted. When there is none to go on with,
+    the next call connects again.
+    """
 
     def __init__(self, path: Optional[str] = None,
                  owner_name: Optional[str] = None) -> None:
         self._leasing = threading.Lock()
         self._leased: weakref.WeakSet[Hold] = weakref.WeakSet()
-        super().__init__(path, name=owner_name, on_event=self._hear)
+        self._path = path
+        self._owner_name = owner_name
+        self._connecting = threading.Lock()
+        self._is_closed = False
+        self._client = self._connect()
+
+    def _connect(self) -> Client:
+        return Client(self._path, name=self._owner_name, on_event=self._hear,
+                      resume=True)
+
+    @property
+    def client(self) -> Client:
+        """The client beneath; a new one, if that has ended."""
+        with self._connecting:
+            if self._client.ended is not None and not self._is_closed:
+                self._client = self._connect()
+                if self._is_closed:  # meanwhile
+                    self._client.close()
+            return self._client
 
     def acquire_lock(
             self, partition_key: str, sort_key: str = "-",
@@ -236,9 +258,9 @@ class DynamoDBLockClient(Client):
             else:
                 arguments[f"attr.{name}:json"] = json.dumps(_typed(value))
         try:
-            hold = self.acquire(partition_key, None, sort=sort_key,
-                                poll=retry_period, wait=retry_timeout,
-                                **arguments)
+            hold = self.client.acquire(
+                partition_key, None, sort=sort_key, poll=retry_period,
+                wait=retry_timeout, **arguments)
         except Error as e:
             raise DynamoDBLockError(e.code, e.text, e.fields) from None
         if arguments.get("on_close") == "lease":
@@ -260,7 +282,7 @@ class DynamoDBLockClient(Client):
             if lock.lock_client is self:
                 lock.hold.release()
             else:
-                self.request("RELEASE", id=lock.hold.id)
+                self.client.request("RELEASE", id=lock.hold.id)
         except Error as e:
             if not best_effort:
                 raise DynamoDBLockError(e.code, e.text, e.fields) from None
@@ -268,12 +290,13 @@ class DynamoDBLockClient(Client):
     def additional_attributes(self, partition_key: str,
                               sort_key: str = "-") -> Dict[str, Any]:
         """The fields of a lock, with or without a holder."""
-        return _attributes(self.get(partition_key, sort=sort_key))
+        return _attributes(self.client.get(partition_key, sort=sort_key))
 
     def close(self, release_locks: bool = True) -> None:
         """The end of a connection releases its locks, except those that were
         acquired with on_close="lease", which stay without release_locks.
         """
+        self._is_closed = True
         with self._leasing:
             leased = list(self._leased)
         for hold in leased if release_locks else []:
@@ -281,7 +304,7 @@ class DynamoDBLockClient(Client):
                 hold.release()
             except Error:
                 pass  # it is lost, or the connection is
-        super().close()
+        self._client.close()
 
     def _hear(self, event: Event[Hold]) -> None:
         """In the thread of the events."""

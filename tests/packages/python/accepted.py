@@ -36,7 +36,8 @@ def threads() -> int:
         for row in client.list(prefix="jobs/"):
             print(row["key"], row.bytes("key"))
         reply: ddblock.Reply = client.request("NEWVERB", "a", argument=1)
-        print(token, left, reason, owner, reply["id"], reply.rows[0])
+        over: Optional[ddblock.Error] = client.ended
+        print(token, left, reason, owner, reply["id"], reply.rows[0], over)
         for event in client.events(timeout=0):
             hear(event)
         return token
@@ -67,7 +68,8 @@ def moved() -> str:
         with client.acquire_lock(
                 "my_key", retry_timeout=datetime.timedelta(seconds=1),
                 additional_attributes={"run": 7}, app_callback=told) as lock:
-            return lock.status + str(lock.hold.token)
+            state: str = client.client.get("my_key")["state"]
+            return lock.status + str(lock.hold.token) + state
     except DynamoDBLockError as e:
         return e.message
     finally:
