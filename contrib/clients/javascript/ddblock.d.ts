@@ -81,8 +81,9 @@ export class Hold extends EventEmitter<HoldEvents> {
     /* Of several locks, that of the first; `tokenText` has it in full. */
     readonly token: number;
     readonly tokenText: string;
-    readonly tokens: ReadonlyMap<Key, number>;
-    readonly tokenTexts: ReadonlyMap<Key, string>;
+    /* By the text of each key: that of 7 is '7'. */
+    readonly tokens: ReadonlyMap<string, number>;
+    readonly tokenTexts: ReadonlyMap<string, string>;
     readonly mode: string;
     readonly ns: string;
     readonly isManual: boolean;

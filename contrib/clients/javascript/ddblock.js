@@ -166,7 +166,8 @@ class Hold extends EventEmitter {
         this.reply = reply;
         this.id = reply.fields.id;
         // Of several locks each has its own; the hold's is that of the first.
-        const keys = asArray(this.key);
+        // They go by its text, whatever the caller has for a key.
+        const keys = asArray(this.key).map((each) => decode(encode(each)));
         const rows = reply.rows.length > 0 ? reply.rows :
             [{ ...reply.fields, key: keys[0] }];
         this.tokens = new Map();

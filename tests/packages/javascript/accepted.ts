@@ -19,6 +19,7 @@ async function report(): Promise<number> {
         every: '23h', counts: 'succeeded', at_least: undefined,
         'attr.stage': 'first', signal: giveUp.signal });
     const tokens: number[] = [...several.tokens.values()];
+    const first: number | undefined = several.tokens.get('a');
     const pending = client.start('ACQUIRE', 'a');
     const late: boolean = await pending.cancel();
     const resumed: Hold[] = client.secret === undefined ? []

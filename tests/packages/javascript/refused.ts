@@ -14,6 +14,7 @@ export async function report(): Promise<void> {
     (await client.acquire('a')).lease; // refused
     (await client.acquire('a')).token = 7; // refused
     (await client.request('STATUS')).release(); // refused
+    (await client.acquire([7, 'a'])).tokens.get(7); // refused
     (await client.get('a')).token + 1; // refused
     (await client.get('a')).owner.length; // refused
     await client.resume(undefined); // refused

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""What no other language can get wrong as the JavaScript client can: listeners
+that throw, keys that are no strings, and what keeps Node alive.
+
+The names of dynamodb-lock-client are here, too, as far as it is not what their
+document shows (test_parity.py).
+"""
+import os
+import subprocess
+import unittest
+
+import test_clients
+from test_clients import harness
+
+(LANGUAGE,) = (each for each in test_clients.LANGUAGES
+               if each.name == "javascript")
+FOLDER = os.path.join(test_clients.CLIENTS, "javascript")
+BEGIN = """
+const net = require('node:net');
+const fs = require('node:fs');
+const ddblock = require('./ddblock.js');
+const { FailOpen } = require('./dynamodb-lock-client.js');
+const CONFIG = { heartbeatPeriodMs: 3e3, leaseDurationMs: 1e4 };
+const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+const say = (...words) => console.log(...words);
+
+/* A daemon that answers HELLO, and says this to each TRY, with its number for
+ * 0. The second promise is of its connection. */
+function play(lines) {
+    const path = `${process.env.DDBLOCK_SOCKET}.played`;
+    const server = net.createServer();
+    server.unref();
+    const connected = new Promise((resolve) => {
+        server.on('connection', (socket) => {
+            resolve(socket);
+            socket.on('data', (data) => {
+                const [, tag, verb] = /^#([0-9]+) ([A-Z]+)/.exec(data);
+                if (verb === 'HELLO')
+                    socket.write(`#${tag} OK\\n`);
+                else if (verb === 'TRY')
+                    socket.write(lines.map((line) =>
+                        line.replace(/#0|id=0/g, (word) =>
+                            word.replace('0', tag)) + '\\n').join(''));
+            });
+        });
+    });
+    return new Promise((resolve) => {
+        server.listen(path, () => resolve([path, connected]));
+    });
+}
+"""
+# A grant that lasts.
+GRANT = "OK id=0 token=5 remaining=8999999999.9s until_boot_ms=8900000000000"
+
+
+class WithDaemon(unittest.TestCase):
+    def setUp(self):
+        missing = LANGUAGE.missing()
+        if missing:
+            text = f"{', '.join(missing)} is not there"
+            if os.environ.get("DDBLOCK_MUST_RUN") == "1":
+                self.fail(text)
+            self.skipTest(text)
+        self.daemon = harness.Daemon()
+        self.addCleanup(self.daemon.close)
+        self.daemon.start()
+
+    def says(self, text, *lines, files=1024):
+        """A program ends, having said that."""
+        done = subprocess.run(
+            ["bash", "-c", f"ulimit -n {files}; exec node -"], text=True,
+            check=False, input=BEGIN + text, cwd=FOLDER,
+            timeout=harness.TIMEOUT_S, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=dict(os.environ, DDBLOCK_SOCKET=self.daemon.socket))
+        self.assertEqual(done.stdout.splitlines(), list(lines))
+        self.assertEqual(done.returncode, 0)
+
+
+class Holds(WithDaemon):
+    def test_tokens(self):
+        """They go by the text of a key, whatever the caller has."""
+        self.says("""
+async function main() {
+    const client = await ddblock.connect();
+    for (const key of [7, Buffer.from('a'), [8, 'b'], [Buffer.from('c'), 9]]) {
+        const hold = await client.acquire(key);
+        const first = String([key].flat()[0]);
+        const names = [...hold.tokens.keys()];
+        say(typeof names[0], hold.token > 0,
+            hold.token === hold.tokens.get(first),
+            hold.tokenText === hold.tokenTexts.get(first), names.join());
+    }
+    client.close();
+}
+main();
+""", "string true true true 7", "string true true true a",
+            "string true true true 8,b", "string true true true 9,c")
+
+
+if __name__ == "__main__":
+    harness.main()
