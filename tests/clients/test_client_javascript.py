@@ -97,6 +97,50 @@ main();
 """, "string true true true 7", "string true true true a",
             "string true true true 8,b", "string true true true 9,c")
 
+    def test_without_descriptors(self):
+        """A process that can open no file keeps its locks."""
+        self.says("""
+async function main() {
+    const client = await ddblock.connect();
+    const hold = await client.acquire('one');
+    const open = [];
+    try {
+        for (;;)
+            open.push(fs.openSync('/dev/null'));
+    } catch (error) {
+        say(error.code);
+    }
+    say(hold.isValid(), hold.remainingMs() > 0);
+    await pause(2500); // the deadlines are looked at, and it is renewed
+    say(hold.isValid());
+    await hold.release();
+    client.close();
+}
+main();
+""", "EMFILE", "true true", "true", files=64)
+
+    def test_without_a_clock(self):
+        """What cannot be known is not valid, and not lost for that."""
+        self.says("""
+const read = fs.readSync;
+async function main() {
+    const client = await ddblock.connect();
+    const hold = await client.acquire('one');
+    fs.readSync = () => { throw new Error('EIO'); };
+    const begun = process.cpuUsage();
+    await pause(1500);
+    say(hold.isValid(), hold.remainingMs(), hold.reason);
+    say(process.cpuUsage(begun).user < 5e5);
+    const refused = await client.acquire('two').catch(({ code }) => code);
+    fs.readSync = read;
+    say(hold.isValid(), hold.remainingMs() > 0, hold.reason, refused);
+    await (await client.acquire('two')).release();
+    await hold.release();
+    client.close();
+}
+main();
+""", "false 0 undefined", "true", "true true undefined PROTOCOL")
+
 
 if __name__ == "__main__":
     harness.main()

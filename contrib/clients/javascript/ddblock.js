@@ -79,14 +79,25 @@ class DdblockError extends Error {
 
 // ---- the wire --------------------------------------------------------------
 
+let uptime; // opened once: later there may be no descriptor left
+const uptimeText = Buffer.alloc(64);
+
 /*
  * CLOCK_BOOTTIME, which is the clock of all deadlines, in steps of 10 ms. The
- * clock may be a step ahead of what is read, so the next step is used.
+ * clock may be a step ahead of what is read, so the next step is used. NaN if
+ * it cannot be read: no hold is valid then, and none is judged.
  */
 function bootMs() {
-    const text = fs.readFileSync('/proc/uptime', 'latin1');
-    const [, seconds, hundredths] = /^(\d+)\.(\d\d) /.exec(text);
-    return Number(seconds) * 1000 + Number(hundredths) * 10 + 10;
+    try {
+        uptime ??= fs.openSync('/proc/uptime');
+        const text = uptimeText.toString('latin1', 0,
+            fs.readSync(uptime, uptimeText, 0, uptimeText.length, 0));
+        const [, seconds, hundredths] = /^(\d+)\.(\d\d) /.exec(text);
+        return Number(seconds) * 1000 + Number(hundredths) * 10 + 10;
+    } catch {
+        uptime = undefined; // somebody has closed what is not theirs
+        return NaN;
+    }
 }
 
 /* A value in its form on the wire. */
@@ -222,7 +233,7 @@ class Hold extends EventEmitter {
     remainingMs() {
         if (this.isReleased || this.reason !== undefined)
             return 0;
-        return Math.max(this._goodMs() - bootMs(), 0);
+        return Math.max(this._goodMs() - bootMs(), 0) || 0;
     }
 
     /* Release it, once. Throws LOCK_LOST if it was lost before. */
@@ -611,6 +622,11 @@ class Client extends EventEmitter {
             throw new DdblockError('PROTOCOL', 'cannot read the grant',
                 reply.fields);
         const left = hold.untilBootMs - bootMs();
+        if (Number.isNaN(left)) {
+            this.#giveBack(hold.id);
+            throw new DdblockError('PROTOCOL',
+                'the boot-time clock cannot be read', reply.fields);
+        }
         if (left !== Infinity &&
             left > durationMs(reply.fields.remaining) + LOOK_MS) {
             this.#giveBack(hold.id);
@@ -684,8 +700,9 @@ class Client extends EventEmitter {
             return;
         const first = Math.min(...[...this.#holds.values()].map(
             (hold) => hold._goodMs()));
+        const leftMs = first - bootMs();
         this.#timer = setTimeout(() => setImmediate(() => this.#judge()),
-            Math.min(Math.max(first - bootMs(), 0), LOOK_MS));
+            leftMs < LOOK_MS ? Math.max(leftMs, 0) : LOOK_MS);
     }
 
     #judge() {
