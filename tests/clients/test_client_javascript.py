@@ -142,5 +142,55 @@ main();
 """, "false 0 undefined", "true", "true true undefined PROTOCOL")
 
 
+class Listeners(WithDaemon):
+    """One that throws is the program's trouble, and takes no line from it."""
+
+    def test_throws(self):
+        self.says(f"""
+process.on('uncaughtException', ({{ message }}) => say('caught', message));
+async function main() {{
+    const [path] = await play(['!ONE', '!TWO', '#0 {GRANT}',
+        '!LOCK_IN_DANGER id=0', '!LOCK_LOST id=0 reason=broken']);
+    const client = await ddblock.connect({{ path }});
+    client.on('event', ({{ name, hold }}) => {{
+        if (name === 'LOCK_IN_DANGER')
+            hold.on('lost', () => {{ throw new Error('of a hold'); }});
+        throw new Error(name);
+    }});
+    client.on('close', () => {{ throw new Error('close'); }});
+    const hold = await client.tryAcquire('one');
+    say(hold.token, hold.reason, hold.signal.aborted);
+    await pause(50);
+    client.close();
+    say('closed');
+}}
+main();
+""", "caught ONE", "caught TWO", "caught LOCK_IN_DANGER", "caught of a hold",
+            "caught LOCK_LOST", "5 broken true", "closed", "caught close")
+
+    def test_all_are_told(self):
+        """When a connection ends, each hold and each caller hears of it."""
+        self.says(f"""
+process.on('uncaughtException', ({{ message }}) => say('caught', message));
+async function main() {{
+    const [path, connected] = await play(['#0 {GRANT}']);
+    const client = await ddblock.connect({{ path }});
+    client.on('close', () => say('close'));
+    const holds = [];
+    for (const key of ['one', 'two']) {{
+        const hold = await client.tryAcquire(key);
+        hold.on('lost', () => {{ throw new Error(key); }});
+        holds.push(hold);
+    }}
+    const begun = client.acquire('three').catch(({{ code }}) => code);
+    (await connected).destroy();
+    say(await begun);
+    say(holds.map(({{ reason }}) => reason).join());
+}}
+main();
+""", "caught one", "caught two", "close", "NO_DAEMON",
+            "disconnected,disconnected")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -164,6 +164,15 @@ function asArray(key) {
     return Array.isArray(key) ? key : [key];
 }
 
+/*
+ * Emit an event when all is done that was begun, in a turn of its own: a
+ * listener that throws keeps no line of the daemon, and no other listener, from
+ * its turn.
+ */
+function tell(emitter, ...event) {
+    queueMicrotask(() => emitter.emit(...event));
+}
+
 // ---- holds -----------------------------------------------------------------
 
 class Hold extends EventEmitter {
@@ -267,7 +276,7 @@ class Hold extends EventEmitter {
         if (this.isReleased)
             return;
         this.#lost.abort(this._lostError());
-        this.emit('lost', fields);
+        tell(this, 'lost', fields);
     }
 }
 
@@ -675,11 +684,11 @@ class Client extends EventEmitter {
                 this.#lose(hold, fields.reason ?? 'unknown', fields);
         } else {
             hold?._extend(fields);
-            if (name === 'LOCK_IN_DANGER')
-                hold?.emit('danger', fields);
-            else if (name === 'LOCK_SAFE')
-                hold?.emit('safe', fields);
-            this.emit('event', { name, fields, hold });
+            if (hold && name === 'LOCK_IN_DANGER')
+                tell(hold, 'danger', fields);
+            else if (hold && name === 'LOCK_SAFE')
+                tell(hold, 'safe', fields);
+            tell(this, 'event', { name, fields, hold });
         }
     }
 
@@ -688,7 +697,7 @@ class Client extends EventEmitter {
         this.#holds.delete(hold.id);
         hold._lose(reason, fields);
         if (!hold.isReleased)
-            this.emit('event', { name: 'LOCK_LOST', fields, hold });
+            tell(this, 'event', { name: 'LOCK_LOST', fields, hold });
     }
 
     /*
@@ -749,8 +758,8 @@ class Client extends EventEmitter {
     }
 
     #tell(name) {
-        this.emit(name);
-        this.emit('event',
+        tell(this, name);
+        tell(this, 'event',
             { name: name.toUpperCase(), fields: {}, hold: undefined });
     }
 
@@ -813,7 +822,7 @@ class Client extends EventEmitter {
         this.#pending.clear();
         for (const hold of [...this.#holds.values()])
             this.#lose(hold, 'disconnected');
-        this.emit('close', error);
+        tell(this, 'close', error);
     }
 }
 
