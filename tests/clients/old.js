@@ -183,5 +183,23 @@ async function errorEvent() {
     client.close();
 }
 
+/* A daemon that is not there, and then there again. */
+async function restarted(nextLine) {
+    const client = new DynamoDBLockClient.FailOpen(CONFIG);
+    const [, lock] = await acquire(client, 'id');
+    say(await release(lock));
+    await nextLine();
+    const other = new DynamoDBLockClient.FailOpen(CONFIG);
+    for (const each of [client, other])
+        say((await acquire(each, 'id'))[0].code);
+    await nextLine();
+    for (const each of [client, other]) {
+        const [error, again] = await acquire(each, 'id');
+        say(error, await release(again));
+        each.close();
+        say((await acquire(each, 'id'))[0].code);
+    }
+}
+
 module.exports = { failOpen, failClosed, notReleased, locking, readLock, ids,
-    heartbeatsOff, heartbeats, deadHolder, errorEvent };
+    heartbeatsOff, heartbeats, deadHolder, errorEvent, restarted };

@@ -192,5 +192,61 @@ main();
             "disconnected,disconnected")
 
 
+class Process(WithDaemon):
+    """Node ends by itself, though the old names had no close()."""
+
+    def test_ends(self):
+        self.says("""
+new FailOpen(CONFIG).acquireLock('one', (error, lock) => {
+    lock.release((failure) => say('released', failure));
+});
+""", "released undefined")
+
+    def test_held(self):
+        """For as long as there is a lock, there is its process."""
+        self.says("""
+new FailOpen(CONFIG).acquireLock('one', (error, lock) => {
+    setTimeout(() => lock.release(() => say('released')), 200).unref();
+});
+""", "released")
+
+    def test_waits(self):
+        self.says("""
+const client = new FailOpen(CONFIG);
+client.acquireLock('one', (error, lock) => {
+    client.acquireLock('two', (failure, second) => {
+        second.release(() => {
+            setTimeout(() => lock.release(() => say('released')), 50).unref();
+        });
+    });
+});
+""", "released")
+
+    def test_unref(self):
+        self.says("""
+async function main() {
+    const client = await ddblock.connect();
+    client.unref();
+    const hold = await client.acquire('one');
+    await hold.release();
+    say(client.ended);
+}
+main();
+""", "undefined")
+
+
+class Ends(WithDaemon):
+    def test_ended(self):
+        self.says("""
+async function main() {
+    const client = await ddblock.connect();
+    say(client.ended);
+    client.close();
+    say(client.ended.code);
+}
+main();
+""", "undefined", "NO_DAEMON")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -348,6 +348,15 @@ class JavaScript(Examples):
         self.daemon.thaw()
         self.end()
 
+    def test_restarted(self):
+        self.begin("restarted", "")
+        self.daemon.kill()
+        self.go_on()
+        self.hear("NO_DAEMON", "NO_DAEMON")
+        self.daemon.start()
+        self.go_on()
+        self.end(" ", "NO_DAEMON", " ", "NO_DAEMON")
+
     @configured(**LOST)
     def test_dead_holder(self):
         with harness.Client(self.daemon) as client:

@@ -116,6 +116,10 @@ export class Client extends EventEmitter<ClientEvents> {
     readonly defaultNs: string;
     /* That resumes lingering holds, from the first of these on. */
     readonly secret: string | undefined;
+    /* Why the client is over, which it stays; undefined: it is not. */
+    get ended(): DdblockError | undefined;
+    /* An idle client keeps the process alive no more. */
+    unref(): void;
     close(): void;
     start(verb: 'ACQUIRE' | 'TRY', key: Keys, args?: RequestArguments):
         Pending<Hold>;

@@ -327,6 +327,7 @@ class Client extends EventEmitter {
     #again; // the timer of the next try to connect
     #pauseMs = 0;
     #found = new Set(); // by the rows of RESUME
+    #isUnref = false; // does Node end in spite of an idle connection?
 
     constructor(socket) {
         super();
@@ -346,6 +347,27 @@ class Client extends EventEmitter {
                 `the connection ended: ${message}`);
         });
         socket.on('close', () => this.#part(error));
+    }
+
+    /* Why the client is over, which it stays; undefined: it is not. */
+    get ended() {
+        return this.#ended;
+    }
+
+    /* From now on the client keeps the process alive only while it has a hold,
+     * or a request is under way. */
+    unref() {
+        this.#isUnref = true;
+        this.#keepAlive();
+    }
+
+    #keepAlive() {
+        if (!this.#isUnref)
+            return;
+        if (this.#pending.size + this.#holds.size > 0)
+            this.#socket.ref();
+        else
+            this.#socket.unref();
     }
 
     /* End the connection. The daemon releases all holds that do not linger. */
@@ -497,6 +519,7 @@ class Client extends EventEmitter {
                 'the request is longer than a line');
         const pending = new Pending(this, tag, verb, key, args);
         this.#pending.set(tag, pending);
+        this.#keepAlive();
         this.#socket.write(line, 'latin1');
         return pending;
     }
@@ -704,6 +727,7 @@ class Client extends EventEmitter {
      * All input is read before the deadlines are judged: it may be a renewal.
      */
     #setTimer() {
+        this.#keepAlive();
         clearTimeout(this.#timer);
         if (this.#holds.size === 0)
             return;

@@ -49,7 +49,9 @@ class Lock extends EventEmitter {
  */
 class CallbackClient {
     #args;
-    #client;
+    #beneath; // a promise of it
+    #hello;
+    #isClosed = false;
     #isRenewed;
 
     constructor(periodMs, { path, owner, retryCount = 1 }, args,
@@ -57,8 +59,30 @@ class CallbackClient {
         this.#args = { ...args,
             wait: `${Math.round(periodMs * retryCount)}ms` };
         this.#isRenewed = isRenewed;
-        this.#client = connect({ path, name: owner });
-        this.#client.catch(() => {}); // acquireLock tells
+        this.#hello = { path, name: owner, resume: true };
+    }
+
+    /* The client beneath; another, if there is none yet or it has ended. */
+    async #client() {
+        while (!this.#isClosed) {
+            const beneath = this.#beneath ??= connect(this.#hello);
+            const client = await beneath.catch((error) => {
+                this.#forget(beneath);
+                throw error;
+            });
+            if (client.ended === undefined) {
+                client.unref(); // programs that move do not close it
+                return client;
+            }
+            this.#forget(beneath);
+        }
+        throw new DdblockError('NO_DAEMON', 'the client was closed');
+    }
+
+    /* Unless there is another already. */
+    #forget(beneath) {
+        if (this.#beneath === beneath)
+            this.#beneath = undefined;
     }
 
     /* An id that is a Buffer is the key of its hexadecimal digits. */
@@ -67,14 +91,15 @@ class CallbackClient {
         if (opt.readLock)
             args.mode = 'shared';
         const key = Buffer.isBuffer(id) ? id.toString('hex') : id;
-        this.#client.then((client) => client.acquire(key, args)).then(
+        this.#client().then((client) => client.acquire(key, args)).then(
             (hold) => callback(undefined, new Lock(hold, this.#isRenewed)),
             callback);
     }
 
     /* The old client had no end. */
     close() {
-        this.#client.then((client) => client.close(), () => {});
+        this.#isClosed = true;
+        this.#beneath?.then((client) => client.close(), () => {});
     }
 }
 

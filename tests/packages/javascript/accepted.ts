@@ -9,6 +9,8 @@ async function report(): Promise<number> {
     client.on('event', ({ name, fields, hold }) =>
         console.log(name, fields.reason, hold?.key));
     client.on('close', (error) => console.log(error.code));
+    client.unref();
+    const over: DdblockError | undefined = client.ended;
     const hold = await client.acquire('jobs/nightly', { wait: '30s' });
     hold.on('lost', (fields: Fields) => console.log(fields.reason));
     await fetch('http://localhost/', { signal: hold.signal });
@@ -30,7 +32,8 @@ async function report(): Promise<number> {
     for await (const row of client.list({ prefix: 'jobs/' }))
         console.log(row.key);
     const reply = await client.request('NEWVERB', 'a', { argument: 1 });
-    console.log(tokens, late, resumed, owner, state, reply.rows[0]?.id);
+    console.log(tokens, first, late, resumed, owner, state,
+        reply.rows[0]?.id, over?.code);
     await using second = await client.acquire('b');
     return second.token;
 }
