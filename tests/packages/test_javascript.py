@@ -60,11 +60,14 @@ def program(name, text):
     return path
 
 
-def compiler(*arguments):
-    return attempt("node", tools("javascript", "node_modules", "typescript",
-                                 "bin", "tsc"), *STRICT, "--typeRoots",
-                   tools("javascript", "node_modules", "@types"), *arguments,
-                   cwd=PROJECT)
+def modules(*path):
+    return tools("javascript", "node_modules", *path)
+
+
+def compiler(*arguments, version="typescript", types=modules("@types")):
+    """With the types of Node in that folder."""
+    return attempt("node", modules(version, "bin", "tsc"), *STRICT,
+                   "--typeRoots", types, *arguments, cwd=PROJECT)
 
 
 LANGUAGE = test_clients.Script(
@@ -115,6 +118,25 @@ class Types(WithDaemon):
             status, said = compiler(*how, "--noEmit", program(name, text))
             self.assertEqual((status, said), (0, ""), how)
 
+    def test_oldest_types(self):
+        """The first types of each Node that package.json names do, too, with
+        a compiler of their time."""
+        oldest = re.findall(r"\^((\d+)[\d.]+)", json.loads(read(os.path.join(
+            SOURCE, "package.json")))["peerDependencies"]["@types/node"])
+        self.assertEqual([line for _, line in oldest], ["18", "20"])
+        text = read(os.path.join(packages.HERE, "javascript", "accepted.ts"))
+        for version, line in oldest:
+            folder = modules(f"types-node-{line}")
+            self.assertEqual(json.loads(read(os.path.join(
+                folder, "package.json")))["version"], version)
+            types = os.path.join(PLACE, f"types-{line}")
+            os.makedirs(types)
+            os.symlink(folder, os.path.join(types, "node"))
+            status, said = compiler(
+                *MODULES, "--noEmit", program("oldest.mts", text),
+                version="typescript-5.3", types=types)
+            self.assertEqual((status, said), (0, ""), version)
+
     def test_refused(self):
         path = os.path.join(packages.HERE, "javascript", "refused.ts")
         status, said = compiler(*MODULES, "--noEmit",
@@ -128,7 +150,7 @@ class Types(WithDaemon):
         """What the types declare is there, and what is there is declared."""
         said = json.loads(self.node(
             os.path.join(packages.HERE, "javascript", "names.js"), PROJECT,
-            tools("javascript", "node_modules", "typescript")))
+            modules("typescript")))
         self.assertEqual(len(said), 2)
         for module, names in said.items():
             for name, (declared, there) in names.items():
