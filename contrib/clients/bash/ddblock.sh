@@ -26,6 +26,8 @@
 # afterwards it is either valid or lost. Requests fail meanwhile (NO_DAEMON),
 # and so do those that were under way; what they may have been granted is
 # given back. A release is done later. Events BROKEN and RESUMED tell of it.
+# There must be something to go on with: a connection without a hold that the
+# daemon keeps is over (NO_DAEMON), and a program that lives on opens another.
 #
 # Every hold has a deadline that renewals move on, and counts down by itself: a
 # daemon that is stopped or dead cannot keep `ddblock_valid ID` true. A shell

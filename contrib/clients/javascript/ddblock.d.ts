@@ -114,7 +114,8 @@ export class Client extends EventEmitter<ClientEvents> {
     private constructor();
     readonly hello: Reply;
     readonly defaultNs: string;
-    /* That resumes lingering holds, from the first of these on. */
+    /* Brings holds back on another connection. Undefined until the first grant
+     * that can be resumed. */
     readonly secret: string | undefined;
     /* Why the client is over, which it stays; undefined: it is not. */
     get ended(): DdblockError | undefined;

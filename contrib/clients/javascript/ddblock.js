@@ -25,7 +25,10 @@
  * is valid until half a margin before its deadline, afterwards it is either
  * valid or lost. Requests fail meanwhile (NO_DAEMON), and so do those that were
  * under way; what they may have been granted is given back. A release is done
- * later. The client emits 'broken' and 'resumed', also as events.
+ * later. The client emits 'broken' and 'resumed', also as events. There must be
+ * something to go on with: a client that keeps no hold at that moment is over
+ * (NO_DAEMON; it emits 'close', and client.ended says why), as one without
+ * resume is. A program that lives on makes a new client.
  *
  * Every hold has a deadline that renewals move on, and counts down by itself:
  * a daemon that is stopped or dead cannot keep hold.isValid() true. hold.signal
@@ -280,7 +283,7 @@ class Hold extends EventEmitter {
     }
 }
 
-// An error of the block is preferred to an error of the release there.
+// If the block throws, too, the language throws a SuppressedError of both.
 if (Symbol.asyncDispose !== undefined)
     Hold.prototype[Symbol.asyncDispose] = function dispose() {
         return this.release();

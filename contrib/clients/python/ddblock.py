@@ -17,7 +17,9 @@ connection, by a restart for example, and its holds go on: meanwhile each is
 valid until half a margin before its deadline, afterwards it is either valid or
 lost. Requests fail meanwhile (NO_DAEMON), and so do those that were under way;
 what they may have been granted is given back. A release is done later. Events
-BROKEN and RESUMED tell of it.
+BROKEN and RESUMED tell of it. There must be something to go on with: a client
+that keeps no hold at that moment is over (NO_DAEMON, and client.ended says
+why), as one without resume is. A program that lives on makes a new client.
 
 Every hold has a deadline that renewals move on, and counts down by itself: a
 daemon that is stopped or dead cannot keep `hold.is_valid()` true. `hold.lost`
