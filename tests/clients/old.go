@@ -19,6 +19,9 @@ var oldExamples = map[string]func() error{
 	"usage":        oldUsage,
 	"tryLock":      oldTryLock,
 	"close":        oldClose,
+	"restart":      oldRestart,
+	"closeWarned":  oldCloseWarned,
+	"waiting":      oldWaiting,
 	"heartbeats":   oldHeartbeats,
 	"warned":       func() error { return oldWarned() },
 	"warnAfter":    oldWarnAfter,
@@ -132,8 +135,110 @@ func oldHeartbeats() error {
 	until := lock.UntilBootMs()
 	fmt.Println("held", until)
 	input.Scan()
-	fmt.Println(lock.Valid(), lock.UntilBootMs() > until)
+	fmt.Println(!lock.IsExpired(), lock.UntilBootMs() > until)
 	return lock.Unlock(background)
+}
+
+// tryUntilConnected asks again while there is no connection.
+func tryUntilConnected(locker *dlock.Locker, name string) (*dlock.Lock,
+	error) {
+	for {
+		lock, err := locker.TryLock(background, name)
+		if ddblock.Code(err) != ddblock.NoDaemon {
+			return lock, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// A locker outlives its connection, with a lock and without one.
+func oldRestart() error {
+	locker := dlock.NewLocker("one")
+	defer locker.Close()
+	lock, err := locker.TryLock(background, "wallstreet")
+	if err != nil {
+		return err
+	}
+	fmt.Println("held")
+	input.Scan()
+	next, err := tryUntilConnected(locker, "broadway")
+	if err != nil {
+		return err
+	}
+	fmt.Println(lock.Valid(), next.Valid())
+	for _, each := range []*dlock.Lock{lock, next} {
+		if err = each.Unlock(background); err != nil {
+			return err
+		}
+	}
+	fmt.Println("free")
+	input.Scan()
+	if lock, err = tryUntilConnected(locker, "wallstreet"); err != nil {
+		return err
+	}
+	fmt.Println(lock.Valid())
+	locker.Close()
+	_, err = locker.TryLock(background, "broadway")
+	return err
+}
+
+// isClosed says whether the channel of a lock is.
+func isClosed(lock *dlock.Lock) bool {
+	select {
+	case _, open := <-lock.WarnChan():
+		return !open
+	default:
+		return false
+	}
+}
+
+// A WarnChan is closed when its lock is not held any more.
+func oldCloseWarned() error {
+	locker := dlock.NewLocker("one")
+	lock, err := locker.TryLock(background, "wallstreet")
+	if err != nil {
+		return err
+	}
+	other, err := locker.TryLock(background, "broadway")
+	if err != nil {
+		return err
+	}
+	before := isClosed(lock)
+	if err = lock.Unlock(background); err != nil {
+		return err
+	}
+	fmt.Println(before, isClosed(lock), isClosed(other), lock.IsExpired())
+	locker.Close()
+	fmt.Println(isClosed(other), other.IsExpired())
+	other.Unlock(background)
+	return lock.Unlock(background)
+}
+
+// A lock is warned of while another one is asked for.
+func oldWaiting() error {
+	locker := dlock.NewLocker("one")
+	defer locker.Close()
+	lock, err := locker.TryLock(background, "wallstreet")
+	if err != nil {
+		return err
+	}
+	fmt.Println("held")
+	input.Scan()
+	ctx, cancel := context.WithCancel(background)
+	asked := make(chan error)
+	go func() {
+		_, err := locker.TryLock(ctx, "broadway")
+		asked <- err
+	}()
+	select {
+	case <-lock.WarnChan():
+		fmt.Println("warned", lock.Valid())
+	case <-time.After(time.Minute):
+		fmt.Println("not warned")
+	}
+	cancel()
+	fmt.Println(errors.Is(<-asked, context.Canceled))
+	return nil
 }
 
 // A WarnChan posts a message before the lock expires, and if it has.

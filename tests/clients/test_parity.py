@@ -127,6 +127,13 @@ class Examples(Undisturbed, unittest.TestCase):
         harness.pass_boot_ms(harness.boot_ms() + time_ms)
         self.daemon.thaw()
 
+    def restart(self):
+        """The connection ends; there is a daemon again when the driver goes
+        on."""
+        self.daemon.kill()
+        self.daemon.start()
+        self.go_on()
+
     def take_away(self, key):
         with harness.Client(self.daemon) as client:
             token = client.call(f"GET {key}")["token"]
@@ -384,6 +391,25 @@ class Go(Examples):
 
     def test_close(self):
         self.play("close", "true")
+
+    def test_restart(self):
+        self.begin("restart", "held")
+        self.restart()
+        self.hear("true true", "free")
+        self.restart()
+        self.hear("true", "error NO_DAEMON")
+
+    def test_warnings_end(self):
+        self.play("closeWarned", "false true false true", "true true")
+
+    @configured(**LOST)
+    def test_lost_meanwhile(self):
+        self.begin("waiting", "held")
+        self.daemon.freeze()
+        self.go_on()
+        self.hear("warned false", "true")
+        self.daemon.thaw()
+        self.end()
 
     @configured(**LOST)
     def test_heartbeats(self):

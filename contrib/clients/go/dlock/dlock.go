@@ -15,7 +15,9 @@
 //
 // Table, leases, heartbeats and clocks are the daemon's configuration, so the
 // options for these are gone; fencing is always on. A Lock is a ddblock.Hold,
-// too, and has all of its methods.
+// too, and has all of its methods. Locks go on after a restart of the daemon; a
+// locker whose connection has ended makes another one for the next lock, and
+// until there is one TryLock fails with NO_DAEMON.
 package dlock
 
 import (
@@ -32,8 +34,9 @@ type Locker struct {
 	options ddblock.Options
 	prefix  string
 	args    ddblock.Args
-	mutex   sync.Mutex
+	mutex   sync.Mutex // never held while the daemon is asked
 	client  *ddblock.Client
+	closed  bool
 	locks   map[*ddblock.Hold]*Lock
 }
 
@@ -58,8 +61,11 @@ func WithWarnDisabled() LockerOption {
 
 // NewLocker connects when the first lock is asked for.
 func NewLocker(ownerName string, options ...LockerOption) *Locker {
-	l := &Locker{options: ddblock.Options{Name: ownerName},
-		args: ddblock.Args{}, locks: map[*ddblock.Hold]*Lock{}}
+	l := &Locker{
+		options: ddblock.Options{Name: ownerName, Resume: true},
+		args:    ddblock.Args{},
+		locks:   map[*ddblock.Hold]*Lock{},
+	}
 	for _, option := range options {
 		option(l)
 	}
@@ -68,52 +74,109 @@ func NewLocker(ownerName string, options ...LockerOption) *Locker {
 
 // TryLock takes the lock if it is free.
 func (l *Locker) TryLock(ctx context.Context, lockId string) (*Lock, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.client == nil {
-		client, err := ddblock.Dial(ctx, l.options)
-		if err != nil {
-			return nil, err
-		}
-		l.client = client
-		go l.warn(client.Events())
+	client, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
 	}
-	hold, err := l.client.Try(ctx, l.prefix+lockId, l.args)
+	hold, err := client.Try(ctx, l.prefix+lockId, l.args)
 	if err != nil {
 		return nil, err
 	}
 	lock := &Lock{Hold: hold, locker: l}
 	if l.args["danger"] != "never" {
 		lock.warning = make(chan struct{}, 1)
-		l.locks[hold] = lock
+		l.watch(lock)
 	}
 	return lock, nil
+}
+
+// connect returns the client, or another one if that has ended.
+func (l *Locker) connect(ctx context.Context) (*ddblock.Client, error) {
+	l.mutex.Lock()
+	client, closed := l.client, l.closed
+	l.mutex.Unlock()
+	if client == nil && !closed {
+		dialed, err := ddblock.Dial(ctx, l.options)
+		if err != nil {
+			return nil, err
+		}
+		client, closed = l.take(dialed)
+	}
+	if closed {
+		return nil, &ddblock.Error{Code: ddblock.NoDaemon,
+			Text: "the locker was closed"}
+	}
+	return client, nil
+}
+
+// take the new client, unless another goroutine was faster.
+func (l *Locker) take(dialed *ddblock.Client) (*ddblock.Client, bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.client == nil && !l.closed {
+		l.client = dialed
+		go l.warn(dialed)
+	} else {
+		dialed.Close()
+	}
+	return l.client, l.closed
+}
+
+// watch a new lock. What was told of it before this is seen by its hold.
+func (l *Locker) watch(lock *Lock) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.closed {
+		close(lock.warning)
+		return
+	}
+	l.locks[lock.Hold] = lock
+	select {
+	case <-lock.Lost():
+		lock.warn()
+	default:
+	}
 }
 
 // Close ends the connection, and with it all locks.
 func (l *Locker) Close() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	l.closed = true
 	if l.client != nil {
 		l.client.Close()
 		l.client = nil
 	}
+	for hold := range l.locks {
+		l.forget(hold)
+	}
 }
 
-func (l *Locker) warn(events <-chan ddblock.Event) {
-	for event := range events {
+// forget, with the mutex locked, a lock that will not be warned of any more.
+func (l *Locker) forget(hold *ddblock.Hold) {
+	if lock := l.locks[hold]; lock != nil {
+		close(lock.warning)
+		delete(l.locks, hold)
+	}
+}
+
+// warn of a client's locks, until it ends.
+func (l *Locker) warn(client *ddblock.Client) {
+	for event := range client.Events() {
 		if event.Name != "LOCK_IN_DANGER" && event.Name != "LOCK_LOST" {
 			continue
 		}
 		l.mutex.Lock()
 		if lock := l.locks[event.Hold]; lock != nil {
-			select {
-			case lock.warning <- struct{}{}:
-			default: // it was warned
-			}
+			lock.warn()
 		}
 		l.mutex.Unlock()
 	}
+	l.mutex.Lock()
+	if l.client == client {
+		l.client = nil
+	}
+	l.mutex.Unlock()
 }
 
 // Lock is a lock that a Locker holds.
@@ -123,8 +186,15 @@ type Lock struct {
 	warning chan struct{}
 }
 
-// WarnChan has a message when the lock is not being renewed, or was lost. It
-// is nil if warnings are disabled.
+func (l *Lock) warn() {
+	select {
+	case l.warning <- struct{}{}:
+	default: // it was warned
+	}
+}
+
+// WarnChan has a message when the lock is not being renewed, or was lost, and
+// is closed by Unlock and by Close. It is nil if warnings are disabled.
 func (l *Lock) WarnChan() <-chan struct{} {
 	return l.warning
 }
@@ -134,10 +204,15 @@ func (l *Lock) FencingToken() uint64 {
 	return l.Token
 }
 
+// IsExpired says whether it is not held, or not any more.
+func (l *Lock) IsExpired() bool {
+	return !l.Valid()
+}
+
 // Unlock releases it.
 func (l *Lock) Unlock(ctx context.Context) error {
 	l.locker.mutex.Lock()
-	delete(l.locker.locks, l.Hold)
+	l.locker.forget(l.Hold)
 	l.locker.mutex.Unlock()
 	return l.Release(ctx)
 }
