@@ -90,8 +90,15 @@ func begin(words []string) request {
 			abandon}
 	}
 	verb := map[string]string{"acquire": "ACQUIRE", "try": "TRY"}[words[0]]
-	return request{client.Start(verb, args, keys...), words[2], ctx,
-		abandon}
+	call := client.Start(verb, args, keys...)
+	// They are this program's again.
+	for name := range args {
+		args[name] = "changed"
+	}
+	for i := range keys {
+		keys[i] = "changed"
+	}
+	return request{call, words[2], ctx, abandon}
 }
 
 func take(verb string, client *ddblock.Client, keys []string,
@@ -242,9 +249,9 @@ func doHold(verb string, hold *ddblock.Hold, words []string) error {
 }
 
 func doOpen(name string, args ddblock.Args) error {
-	_, resume := args["resume"]
+	resume := args["resume"]
 	delete(args, "resume")
-	options := ddblock.Options{Resume: resume, Hello: args}
+	options := ddblock.Options{Resume: resume == "yes", Hello: args}
 	client, err := ddblock.Dial(background, options)
 	if err != nil {
 		return err

@@ -26,7 +26,9 @@
 // valid until half a margin before its deadline, afterwards it is either valid
 // or lost. Requests fail meanwhile (NO_DAEMON), and so do those that were under
 // way; what they may have been granted is given back. A release is done later.
-// Events BROKEN and RESUMED tell of it.
+// Events BROKEN and RESUMED tell of it. A client that keeps no hold at that
+// moment ends, and its requests fail from then on: a program that lives long
+// makes a new client when it needs one.
 //
 // Every hold has a deadline that renewals move on, and counts down by itself: a
 // daemon that is stopped or dead cannot keep Hold.Valid true. Hold.Lost is
@@ -80,13 +82,17 @@ const (
 // booleans (yes and no), time.Duration, and []string (joined with commas).
 type Args map[string]any
 
-func (a Args) with(name string, value any) Args {
-	all := Args{name: value}
-	for other, value := range a {
-		if other != name {
-			all[other] = value
-		}
+func (a Args) copy() Args {
+	all := make(Args, len(a)+1)
+	for name, value := range a {
+		all[name] = value
 	}
+	return all
+}
+
+func (a Args) with(name string, value any) Args {
+	all := a.copy()
+	all[name] = value
 	return all
 }
 
@@ -419,7 +425,7 @@ func (h *Hold) lostError() error {
 type Options struct {
 	Path   string
 	Name   string
-	Resume bool // connect again, see above
+	Resume bool // connect again if there are holds, see above
 	Hello  Args
 }
 
@@ -760,16 +766,19 @@ func (c *Client) start(verb string, args Args, keys []string) *Call {
 func (c *Client) send(verb string, args Args, keys []string) *Call {
 	c.serial++
 	call := &Call{
-		Tag:     strconv.FormatUint(c.serial, 10),
-		client:  c,
-		verb:    verb,
-		args:    args,
-		keys:    keys,
+		Tag:    strconv.FormatUint(c.serial, 10),
+		client: c,
+		verb:   verb,
+		// The caller may change its own while this is under way.
+		args:    args.copy(),
+		keys:    append([]string(nil), keys...),
 		done:    make(chan struct{}),
 		rowCame: make(chan struct{}, 1),
 	}
 	words := []string{"#" + call.Tag, verb}
+	hasEmpty := false // it would be dropped on the way, without a word
 	for _, key := range keys {
+		hasEmpty = hasEmpty || key == ""
 		words = append(words, Encode(key))
 	}
 	for name, value := range args {
@@ -781,6 +790,9 @@ func (c *Client) send(verb string, args Args, keys []string) *Call {
 	switch {
 	case c.ended != nil:
 		call.finish(nil, c.ended)
+	case hasEmpty:
+		call.finish(nil, &Error{Code: "BAD_REQUEST",
+			Text: "a key is empty"})
 	case len(line) > c.lineMax:
 		call.finish(nil, &Error{Code: "BAD_REQUEST",
 			Text: "the request is longer than a line"})

@@ -105,7 +105,10 @@ func ExampleClient_Watch() {
 	fmt.Println(state["state"])
 	for {
 		select {
-		case event := <-client.Events():
+		case event, open := <-client.Events():
+			if !open {
+				return // the connection ended
+			}
 			fmt.Println(event.Name, event.Fields["state"])
 		case <-ctx.Done():
 			return
