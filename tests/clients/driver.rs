@@ -162,7 +162,7 @@ impl Driver {
     }
 
     fn event(&self, client: &Client, name: &str) {
-        while let Some(event) = client.next_event(Duration::from_secs(60)) {
+        while let Some(event) = client.next_event(Duration::MAX) {
             if event.name == name {
                 let id = event.fields.get("id").unwrap_or_default();
                 let hold = self.holds.iter().find(|(_, h)| h[0].id() == id);

@@ -22,7 +22,9 @@
 //! go on: meanwhile each is valid until half a margin before its deadline,
 //! afterwards it is either valid or lost. Requests fail meanwhile (NO_DAEMON),
 //! and so do those that were under way; what they may have been granted is
-//! given back. A release is done later. Events BROKEN and RESUMED tell of it.
+//! given back. A release is done later. Events BROKEN and RESUMED tell of it. A
+//! client that keeps no hold at that moment ends, and its requests fail from
+//! then on: a program that lives long makes a new client when it needs one.
 //!
 //! Every hold has a deadline that renewals move on, and counts down by itself:
 //! a daemon that is stopped or dead cannot keep `hold.is_valid()` true.
@@ -404,6 +406,10 @@ impl State {
         let tag = self.serial.to_string();
         let mut line = format!("#{} {}", tag, verb);
         for key in keys {
+            // It would be dropped on the way, without a word.
+            if key.0.is_empty() {
+                return Err(Error::new("BAD_REQUEST", "a key is empty"));
+            }
             line += &format!(" {}", encode(&key.0));
         }
         let mut asked = Fields::default();
@@ -986,7 +992,7 @@ impl Client {
     }
 
     /// A connection; the arguments are those of HELLO. With `resume` among
-    /// them, it is opened again (above).
+    /// them, if it is true, it is opened again (above).
     pub fn connect_with(
         path: Option<&str>,
         arguments: &[(&str, Value)],
@@ -1037,7 +1043,8 @@ impl Client {
         let hello: Vec<(&str, Value)> =
             all.iter().map(|(n, v)| (n.as_str(), v.clone())).collect();
         client.hello = client.request("HELLO", &[], &hello)?.fields;
-        if arguments.iter().any(|(name, _)| *name == "resume") {
+        let mut resume = arguments.iter().filter(|(name, _)| *name == "resume");
+        if resume.any(|(_, value)| value.0 == b"yes") {
             let mut state = client.shared.lock();
             state.resumes = true;
             // An older daemon refuses that, and keeps what lingers.
@@ -1232,9 +1239,16 @@ impl Client {
 
     /// The daemon's next event; None: none in that time, or the end.
     pub fn next_event(&self, timeout: Duration) -> Option<Event> {
-        let end = Instant::now() + timeout;
+        let end = Instant::now().checked_add(timeout); // None: never
         let mut state = self.shared.lock();
         while state.events.is_empty() && state.ended.is_none() {
+            let end = match end {
+                Some(end) => end,
+                None => {
+                    state = self.shared.wait(state);
+                    continue;
+                }
+            };
             let left = end.checked_duration_since(Instant::now())?;
             let waited = self.shared.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(|e| e.into_inner()).0;
