@@ -162,7 +162,9 @@ const ofRequest = {
 
 const ofClient = {
     async open(name, ...words) {
-        const client = await ddblock.connect(parse(words)[1]);
+        const hello = parse(words)[1];
+        hello.resume = hello.resume === 'yes';
+        const client = await ddblock.connect(hello);
         clients.set(name, client);
         events.set(name, []);
         client.on('event', (event) => events.get(name).push(event));

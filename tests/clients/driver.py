@@ -142,7 +142,9 @@ def do_hold(verb, name, words):
 
 def do_client(verb, name, words):
     if verb == "open":
-        clients[name] = Client(**parse(words)[1])
+        hello = parse(words)[1]
+        resume = hello.pop("resume", "no") == "yes"
+        clients[name] = Client(resume=resume, **hello)
         say("ok", fields=clients[name].hello.fields)
         return
     client = clients[name]

@@ -11,6 +11,7 @@ import concurrent.futures
 import grp
 import io
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -271,6 +272,19 @@ class Java(Examples):
     def test_heartbeats(self):
         self.begin("heartbeat")
         harness.pass_boot_ms(self.hear_number("held"))
+        self.go_on()
+        self.end("false true true")
+
+    @configured(**LOST)
+    def test_heartbeats_without_descriptors(self):
+        """That a program has too many files open is no loss."""
+        self.begin("heartbeat")
+        until = self.hear_number("held")
+        driver = self.driver.process.pid
+        limits = resource.prlimit(driver, resource.RLIMIT_NOFILE)
+        resource.prlimit(driver, resource.RLIMIT_NOFILE, (0, limits[1]))
+        harness.pass_boot_ms(until)
+        resource.prlimit(driver, resource.RLIMIT_NOFILE, limits)
         self.go_on()
         self.end("false true true")
 

@@ -677,12 +677,12 @@ ddblock_dial() {
 }
 
 # A connection; with resume=yes it is opened again.
-ddblock_open() { # [resume=yes] [NAME=VALUE..], those of HELLO
-	local each resumes=
+ddblock_open() { # [resume=yes|no] [NAME=VALUE..], those of HELLO
+	local each resumes=no
 	local -a hello=()
 	for each in "$@"; do
-		if [ "$each" = resume=yes ]; then
-			resumes=yes
+		if [[ $each == resume=* ]]; then
+			resumes=${each#resume=}
 		else
 			hello+=("$each")
 		fi
@@ -696,7 +696,7 @@ ddblock_open() { # [resume=yes] [NAME=VALUE..], those of HELLO
 	ddblock_request HELLO proto=1 renewed=yes "${hello[@]}" || return
 	local namespaces=${ddblock_fields[namespaces]-default}
 	ddblock_default_ns[$ddblock_connection]=${namespaces%%,*}
-	[ -n "$resumes" ] || return 0
+	[ "$resumes" = yes ] || return 0
 	ddblock_resumes[$ddblock_connection]=yes
 	# An older daemon refuses that, and keeps what lingers.
 	ddblock_send_unheard HELLO resume=yes

@@ -2,6 +2,7 @@ package ddblock;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -9,7 +10,6 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -47,7 +47,9 @@ import java.util.concurrent.ExecutionException;
  * go on: meanwhile each is valid until half a margin before its deadline,
  * afterwards it is either valid or lost. Requests fail meanwhile (NO_DAEMON),
  * and so do those that were under way; what they may have been granted is given
- * back. A release is done later. Events BROKEN and RESUMED tell of it.
+ * back. A release is done later. Events BROKEN and RESUMED tell of it. A client
+ * that keeps no hold at that moment ends, and its requests fail from then on: a
+ * program that lives long makes a new client when it needs one.
  *
  * <p>Every hold has a deadline that renewals move on, and counts down by
  * itself: a daemon that is stopped or dead cannot keep {@code hold.isValid()}
@@ -69,6 +71,8 @@ public final class DdblockClient implements AutoCloseable {
     private static final long LOOK_MS = 1000;
     // The deadline of a hold without a deadline.
     private static final long NEVER_MS = Long.MAX_VALUE;
+    // The clock cannot be read: no hold is valid now, and none is lost by that.
+    private static final long NO_CLOCK_MS = Long.MAX_VALUE;
     private static final Set<String> CANCELLABLE =
             Set.of("ACQUIRE", "TRY", "LIST", "HELD", "WAITING");
     // Of a request that was not run.
@@ -183,17 +187,27 @@ public final class DdblockClient implements AutoCloseable {
 
     // ---- the wire ---------------------------------------------------------
 
+    // Once opened it stays so: later there may be no file descriptor left. (No
+    // channel, which an interrupt of its reader would close.)
+    private static RandomAccessFile uptime;
+
     /**
      * CLOCK_BOOTTIME, which is the clock of all deadlines, in steps of 10 ms.
      * The clock may be a step ahead of what is read, so the next step is used.
      */
-    static long bootMs() {
+    static synchronized long bootMs() {
         try {
-            String text = Files.readString(Path.of("/proc/uptime"));
+            if (uptime == null)
+                uptime = new RandomAccessFile("/proc/uptime", "r");
+            var line = new byte[64];
+            uptime.seek(0);
+            int length = uptime.read(line);
+            String text = new String(line, 0, length,
+                    StandardCharsets.US_ASCII);
             String seconds = text.substring(0, text.indexOf(' '));
             return Long.parseLong(seconds.replace(".", "")) * 10 + 10;
         } catch (IOException e) {
-            return Long.MAX_VALUE; // without a clock no hold is valid
+            return NO_CLOCK_MS;
         }
     }
 
@@ -696,7 +710,7 @@ public final class DdblockClient implements AutoCloseable {
 
     /**
      * A connection; the arguments, such as name, are those of HELLO. With
-     * "resume" among them, it is opened again (above).
+     * "resume" among them, if it is true, it is opened again (above).
      */
     public static DdblockClient connect(Path path, Map<String, ?> arguments)
             throws InterruptedException {
@@ -708,7 +722,8 @@ public final class DdblockClient implements AutoCloseable {
                     + ": " + e.getMessage());
         }
         var all = new LinkedHashMap<String, Object>(arguments);
-        boolean resume = all.remove("resume") != null;
+        Object named = all.remove("resume");
+        boolean resume = named != null && encode(named).equals("yes");
         all.put("proto", 1);
         all.put("renewed", true);
         try {
@@ -768,7 +783,14 @@ public final class DdblockClient implements AutoCloseable {
             var request = new Pending(String.valueOf(++serial), verb,
                     keys.isEmpty() ? null : encode(keys.get(0)), arguments);
             var line = new StringBuilder("#" + request.tag + " " + verb);
-            keys.forEach(each -> line.append(' ').append(encode(each)));
+            for (Object each : keys) {
+                String encoded = encode(each);
+                // It would be dropped on the way, without a word.
+                if (encoded.isEmpty())
+                    throw new DdblockException("BAD_REQUEST",
+                            "a key is empty");
+                line.append(' ').append(encoded);
+            }
             arguments.forEach((name, value) -> line.append(' ')
                     .append(encode(name)).append('=').append(encode(value)));
             line.append('\n');
@@ -893,7 +915,7 @@ public final class DdblockClient implements AutoCloseable {
     // ---- under the mutex --------------------------------------------------
 
     private void sendUnheard(String verb, Map<String, ?> arguments) {
-        if (ended == null)
+        if (ended == null && !isAway)
             start(verb, null, arguments).isAbandoned = true;
     }
 
@@ -1071,7 +1093,7 @@ public final class DdblockClient implements AutoCloseable {
     private void judge() {
         long now = bootMs();
         for (Hold hold : List.copyOf(holds.values())) {
-            if (now >= hold.goodMs())
+            if (now >= hold.goodMs() && now != NO_CLOCK_MS)
                 lose(hold, isAway ? "disconnected" : "expired");
         }
         if (isAway && holds.isEmpty())
@@ -1113,7 +1135,9 @@ public final class DdblockClient implements AutoCloseable {
     }
 
     private void pause() {
-        retryMs = bootMs() + (long) (pauseMs * (0.5 + Math.random()));
+        long now = bootMs();
+        retryMs = now == NO_CLOCK_MS ? 0 // when it is looked again
+                : now + (long) (pauseMs * (0.5 + Math.random()));
         pauseMs = Math.min(Math.max(2 * pauseMs, PAUSE_MS), PAUSE_MAX_MS);
     }
 
@@ -1243,8 +1267,11 @@ public final class DdblockClient implements AutoCloseable {
                 first = Math.min(first, hold.goodMs());
             if (selection == null)
                 first = Math.min(first, retryMs);
-            return holds.isEmpty() ? 0
-                    : Math.min(Math.max(first - bootMs(), 1), LOOK_MS);
+            long now = bootMs();
+            if (holds.isEmpty())
+                return 0;
+            return now == NO_CLOCK_MS ? LOOK_MS
+                    : Math.min(Math.max(first - now, 1), LOOK_MS);
         }
     }
 
