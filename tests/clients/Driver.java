@@ -15,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -29,7 +30,8 @@ final class Driver {
             new PrintStream(System.out, true, StandardCharsets.UTF_8);
     private static final BufferedReader INPUT = new BufferedReader(
             new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    private static final Duration LONG = Duration.ofMinutes(1);
+    private static final Duration LONG =
+            ChronoUnit.FOREVER.getDuration();
 
     private final Map<String, DdblockClient> clients = new HashMap<>();
     private final Map<String, Hold> holds = new TreeMap<>();

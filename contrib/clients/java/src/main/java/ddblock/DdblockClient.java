@@ -69,6 +69,8 @@ public final class DdblockClient implements AutoCloseable {
     private static final int LINE_MAX = 1 << 20;
     // Timers stop while the host sleeps; its boot-time clock does not.
     private static final long LOOK_MS = 1000;
+    // Longer times are more than a number of nanoseconds can be.
+    private static final Duration LONGEST = Duration.ofDays(36500);
     // The deadline of a hold without a deadline.
     private static final long NEVER_MS = Long.MAX_VALUE;
     // The clock cannot be read: no hold is valid now, and none is lost by that.
@@ -900,7 +902,8 @@ public final class DdblockClient implements AutoCloseable {
 
     /** The daemon's next event; null: none in that time, or the end. */
     public Event nextEvent(Duration timeout) throws InterruptedException {
-        long end = System.nanoTime() + timeout.toNanos();
+        long end = System.nanoTime() + (timeout.compareTo(LONGEST) < 0
+                ? timeout : LONGEST).toNanos();
         synchronized (mutex) {
             while (events.isEmpty() && ended == null) {
                 long left = (end - System.nanoTime()) / 1000000;
