@@ -42,7 +42,13 @@ final class Old {
             Map.entry("deletion", Old::deletion),
             Map.entry("manual", Old::manual),
             Map.entry("release", Old::release),
-            Map.entry("unreachable", Old::unreachable));
+            Map.entry("unreachable", Old::unreachable),
+            Map.entry("restart", Old::restart),
+            Map.entry("refused", Old::refused),
+            Map.entry("safeTime", Old::safeTime),
+            Map.entry("monitors", Old::monitors),
+            Map.entry("ownItem", Old::ownItem),
+            Map.entry("closeLost", Old::closeLost));
 
     private Old() {
     }
@@ -245,6 +251,135 @@ final class Old {
             } catch (DdblockException e) {
                 OUT.println(e.code());
             }
+        }
+    }
+
+    /** Asks again while there is no connection. */
+    private static LockItem untilConnected(AmazonDynamoDBLockClient lockClient,
+            String key) throws InterruptedException {
+        while (true) {
+            try {
+                return lockClient.acquireLock(AcquireLockOptions.builder(key)
+                        .build());
+            } catch (LockNotGrantedException e) {
+                throw e;
+            } catch (DdblockException e) {
+                if (!e.code().equals("NO_DAEMON"))
+                    throw e;
+                Thread.sleep(10);
+            }
+        }
+    }
+
+    /** A client outlives its connection, with a lock and without one. */
+    private static void restart() throws InterruptedException {
+        var lockClient = new AmazonDynamoDBLockClient();
+        var lock = lockClient.acquireLock(moe().build());
+        OUT.println("held");
+        Driver.readLine();
+        var next = untilConnected(lockClient, "Curly");
+        OUT.println(!lock.isExpired() + " " + !next.isExpired());
+        lock.close();
+        next.close();
+        OUT.println("free");
+        Driver.readLine();
+        OUT.println(!untilConnected(lockClient, "Moe").isExpired());
+        lockClient.close();
+        lockClient.acquireLock(moe().build());
+    }
+
+    /** Only what others hold, or is not due, is a lock not granted. */
+    private static void refused() throws InterruptedException {
+        try (var lockClient = new AmazonDynamoDBLockClient()) {
+            try {
+                OUT.println(lockClient.tryAcquireLock(moe()
+                        .with("mode", "none").build()).isPresent());
+            } catch (LockNotGrantedException e) {
+                OUT.println("not granted");
+            } catch (DdblockException e) {
+                OUT.println(e.code());
+            }
+            var hourly = moe().with("every", "1h").build();
+            for (int i = 0; i < 2; i++) {
+                var lock = lockClient.tryAcquireLock(hourly);
+                OUT.println(lock.isPresent());
+                lock.ifPresent(LockItem::close);
+            }
+        }
+    }
+
+    /** A session monitor with a safe time of its own. */
+    private static void safeTime() throws InterruptedException {
+        var told = new CountDownLatch(1);
+        try (var lockClient = new AmazonDynamoDBLockClient();
+                var lock = lockClient.acquireLock(moe()
+                        .withSessionMonitor(1, Optional.of(told::countDown))
+                        .withTimeUnit(TimeUnit.SECONDS).build())) {
+            OUT.println("held");
+            OUT.println(told.await(1, TimeUnit.MINUTES) + " "
+                    + !lock.isExpired());
+        }
+    }
+
+    /** No session monitor keeps another one from being told. */
+    private static void monitors() throws InterruptedException {
+        var told = new CountDownLatch(3);
+        List<Runnable> callbacks = List.of(
+                () -> {
+                    told.countDown();
+                    throw new IllegalStateException("of a callback");
+                },
+                () -> {
+                    told.countDown();
+                    try {
+                        Thread.sleep(Long.MAX_VALUE);
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                },
+                told::countDown);
+        try (var lockClient = new AmazonDynamoDBLockClient()) {
+            for (int i = 0; i < callbacks.size(); i++)
+                lockClient.acquireLock(AcquireLockOptions.builder("Moe" + i)
+                        .withSessionMonitor(0, Optional.of(callbacks.get(i)))
+                        .build());
+            OUT.println("held");
+            OUT.println(told.await(1, TimeUnit.MINUTES));
+        }
+    }
+
+    /** What getLock returns is released, if it is this client's. */
+    private static void ownItem() throws InterruptedException {
+        try (var lockClient = new AmazonDynamoDBLockClient();
+                var other = new AmazonDynamoDBLockClient()) {
+            var lock = lockClient.acquireLock(moe().withSortKey("a").build());
+            var seen = other.getLock("Moe", Optional.of("a")).get();
+            OUT.println(other.releaseLock(seen));
+            seen.close();
+            try {
+                seen.sendHeartBeat();
+            } catch (LockNotGrantedException e) {
+                OUT.println(e.code());
+            }
+            OUT.println(lock.isExpired());
+            var own = lockClient.getLock("Moe", Optional.of("a")).get();
+            OUT.println(own == lock);
+            OUT.println(lockClient.releaseLock(own) + " "
+                    + lock.isExpired());
+            OUT.println(lockClient.getLock("Moe", Optional.of("a"))
+                    .orElse(null));
+        }
+    }
+
+    /** The end of a block does not tell of a loss. */
+    private static void closeLost() throws InterruptedException {
+        try (var lockClient = new AmazonDynamoDBLockClient()) {
+            var lock = lockClient.acquireLock(moe().build());
+            OUT.println("held");
+            OUT.println(lock.hold().lost().join());
+            lock.close();
+            OUT.println(lock.isExpired());
+            OUT.println(lockClient.getLock("Moe"));
         }
     }
 

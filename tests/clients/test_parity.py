@@ -311,6 +311,37 @@ class Java(Examples):
         self.take_away("Moe")
         self.end("broken", "false", "true")
 
+    def test_close_lost(self):
+        self.begin("closeLost", "held")
+        self.take_away("Moe")
+        self.end("broken", "true", "null")
+
+    def test_own_item(self):
+        self.play("ownItem", "false", "LOCK_NOT_OWNED", "false", "true",
+                  "true true", "null")
+
+    def test_restart(self):
+        self.begin("restart", "held")
+        self.restart()
+        self.hear("true true", "free")
+        self.restart()
+        self.hear("true", "error NO_DAEMON")
+
+    def test_refused(self):
+        self.play("refused", "BAD_REQUEST", "true", "false")
+
+    @configured(lease="10s", heartbeat="200ms", danger="9s")
+    def test_safe_time(self):
+        self.begin("safeTime", "held")
+        self.stand_still(DANGER_MS + 200)
+        self.end("true true")
+
+    @configured(**WARNED)
+    def test_monitors(self):
+        self.begin("monitors", "held")
+        self.stand_still(DANGER_MS + 200)
+        self.end("true")
+
 
 class JavaScript(Examples):
     """dynamodb-lock-client."""

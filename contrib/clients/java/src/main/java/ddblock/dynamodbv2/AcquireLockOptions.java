@@ -68,6 +68,7 @@ public class AcquireLockOptions {
                 new AcquireLockOptions();
 
         private TimeUnit unit = TimeUnit.MILLISECONDS;
+        private long safe;
         private long more;
         private Long period;
 
@@ -100,9 +101,14 @@ public class AcquireLockOptions {
             return this;
         }
 
-        /** The daemon decides when it is called: at half the lease. */
+        /**
+         * Called, in a thread of its own, when the lock is lost or was not
+         * renewed for the safe time; if that is 0, for what the daemon's
+         * configuration says.
+         */
         public AcquireLockOptionsBuilder withSessionMonitor(long safeTime,
                 Optional<Runnable> callback) {
+            safe = safeTime;
             options.monitor = callback.orElse(null);
             return this;
         }
@@ -148,6 +154,8 @@ public class AcquireLockOptions {
 
         /** The options, as they are now. */
         public AcquireLockOptions build() {
+            if (safe > 0)
+                with("danger", Duration.ofMillis(unit.toMillis(safe)));
             options.moreMs = unit.toMillis(more);
             options.periodMs = period == null ? null
                     : unit.toMillis(period);

@@ -10,19 +10,40 @@ import ddblock.dynamodbv2.model.LockNotGrantedException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
-/** The old calls. The table, heartbeats and leases are the daemon's. */
+/**
+ * The old calls. The table, heartbeats and leases are the daemon's. Locks go on
+ * after a restart of the daemon. When the connection has ended, the next call
+ * makes another one; as long as there is none, calls fail with NO_DAEMON.
+ */
 public class AmazonDynamoDBLockClient implements AutoCloseable {
     private static final Duration LONG = Duration.ofDays(36500);
-    private final DdblockClient client;
     private static final Set<String> NOT_OURS = Set.of("LOCK_LOST",
             "LOCK_STOLEN", "LOCK_NOT_OWNED", "NO_SUCH_LOCK");
+    // The lock cannot be acquired, now or here; else the request failed.
+    private static final Set<String> NOT_GRANTED = Set.of("ACQUIRE_TIMEOUT",
+            "LOCK_BUSY", "ALREADY_HELD", "NOT_DUE", "NO_SUCH_LOCK",
+            "WRONG_LIMIT", "DRAINING", "CANCELLED");
+    private final Map<String, Object> greeting = new HashMap<>();
+    private final Lock connecting = new ReentrantLock();
+    // Null: its connection has ended.
+    private final AtomicReference<DdblockClient> client =
+            new AtomicReference<>();
+    private volatile boolean isClosed;
     private final Map<Hold, Runnable> monitors = new ConcurrentHashMap<>();
+    // Those that are held, by their names.
+    private final Map<List<Object>, LockItem> items =
+            new ConcurrentHashMap<>();
     private final boolean isRenewed;
 
     /** A connection to the daemon, without options. */
@@ -34,18 +55,41 @@ public class AmazonDynamoDBLockClient implements AutoCloseable {
     public AmazonDynamoDBLockClient(
             AmazonDynamoDBLockClientOptions options)
             throws InterruptedException {
-        client = DdblockClient.connect(options.ownerName == null ? Map.of()
-                : Map.of("name", options.ownerName));
+        if (options.ownerName != null)
+            greeting.put("name", options.ownerName);
+        greeting.put("resume", true);
         isRenewed = options.isRenewed;
-        var thread = new Thread(this::monitor, "ddblock session monitor");
+        connected();
+    }
+
+    /** The client with a connection, or with another one if that has ended. */
+    private DdblockClient connected() throws InterruptedException {
+        connecting.lockInterruptibly();
+        try {
+            var present = client.get();
+            if (present != null)
+                return present;
+            var next = DdblockClient.connect(greeting);
+            client.set(next);
+            if (isClosed) // meanwhile
+                next.close();
+            startThread(() -> monitor(next));
+            return next;
+        } finally {
+            connecting.unlock();
+        }
+    }
+
+    private static void startThread(Runnable work) {
+        var thread = new Thread(work, "ddblock session monitor");
         thread.setDaemon(true);
         thread.start();
     }
 
-    private void monitor() {
+    private void monitor(DdblockClient present) {
         Event event;
         try {
-            while ((event = client.nextEvent(LONG)) != null) {
+            while ((event = present.nextEvent(LONG)) != null) {
                 if (event.name().equals("LOCK_IN_DANGER")
                         && event.hold() != null)
                     warn(event.hold());
@@ -53,26 +97,37 @@ public class AmazonDynamoDBLockClient implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        if (!isClosed)
+            client.compareAndSet(present, null);
     }
 
     /** Called once: the lock is not being renewed, or was lost. */
     private void warn(Hold hold) {
         Runnable callback = monitors.remove(hold);
         if (callback != null)
-            callback.run();
+            startThread(callback); // it may take its time, or throw
+    }
+
+    private LockItem keep(AcquireLockOptions options, Hold hold) {
+        var item = new LockItem(this, options, hold);
+        items.put(item.name(), item);
+        if (options.monitor != null)
+            monitors.put(hold, options.monitor);
+        hold.lost().thenRun(() -> {
+            items.remove(item.name(), item);
+            warn(hold);
+        });
+        return item;
     }
 
     /** The lock, unless others hold it for as long as this waits. */
     public LockItem acquireLock(AcquireLockOptions options)
             throws InterruptedException {
         try {
-            var hold = options.acquire(client, isRenewed);
-            if (options.monitor != null) {
-                monitors.put(hold, options.monitor);
-                hold.lost().thenRun(() -> warn(hold));
-            }
-            return new LockItem(options, hold);
+            return keep(options, options.acquire(connected(), isRenewed));
         } catch (DdblockException e) {
+            if (!NOT_GRANTED.contains(e.code()))
+                throw e;
             throw switch (e.code()) {
                 case "LOCK_BUSY" ->
                     new LockCurrentlyUnavailableException(e);
@@ -94,7 +149,7 @@ public class AmazonDynamoDBLockClient implements AutoCloseable {
                 .withTimeUnit(unit).build());
     }
 
-    /** The same; empty where that throws. */
+    /** The same; empty where that throws LockNotGrantedException. */
     public Optional<LockItem> tryAcquireLock(AcquireLockOptions options)
             throws InterruptedException {
         try {
@@ -104,7 +159,10 @@ public class AmazonDynamoDBLockClient implements AutoCloseable {
         }
     }
 
-    /** The holder and the contents of a lock; null: it has neither. */
+    /**
+     * The holder and the contents of a lock; null: it has neither. Of what this
+     * client holds it is the item that was acquired.
+     */
     public LockItem getLock(String key) throws InterruptedException {
         return getLock(key, Optional.empty()).orElse(null);
     }
@@ -112,9 +170,14 @@ public class AmazonDynamoDBLockClient implements AutoCloseable {
     /** The same; empty: it has neither. */
     public Optional<LockItem> getLock(String key, Optional<String> sortKey)
             throws InterruptedException {
-        var fields = client.get(key, sortKey.isEmpty() ? Map.of()
+        var fields = connected().get(key, sortKey.isEmpty() ? Map.of()
                 : Map.of("sort", sortKey.get()));
-        var item = new LockItem(key, sortKey.orElse(null), fields);
+        var item = new LockItem(this, key, sortKey.orElse(null), fields);
+        var own = items.get(item.name());
+        if (own != null && !own.isExpired()) {
+            own.look(fields);
+            return Optional.of(own);
+        }
         return "free".equals(fields.get("state"))
                 && item.getData().isEmpty()
                 && item.getAdditionalAttributes().isEmpty()
@@ -133,9 +196,13 @@ public class AmazonDynamoDBLockClient implements AutoCloseable {
 
     /** Was the lock still ours, or is there best effort? */
     public boolean releaseLock(ReleaseLockOptions options) {
-        monitors.remove(options.item.hold());
+        var item = options.item;
+        if (item.hold() == null)
+            return false;
+        monitors.remove(item.hold());
+        items.remove(item.name(), item);
         try {
-            options.item.release();
+            item.release();
             return true;
         } catch (DdblockException e) {
             if (!options.isBestEffort && !NOT_OURS.contains(e.code()))
@@ -147,6 +214,9 @@ public class AmazonDynamoDBLockClient implements AutoCloseable {
     /** The end of a connection releases its locks. */
     @Override
     public void close() {
-        client.close();
+        isClosed = true;
+        var present = client.get();
+        if (present != null)
+            present.close();
     }
 }

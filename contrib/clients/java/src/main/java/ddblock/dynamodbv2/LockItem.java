@@ -1,30 +1,40 @@
 package ddblock.dynamodbv2;
 
+import ddblock.DdblockClient.DdblockException;
 import ddblock.DdblockClient.Fields;
 import ddblock.DdblockClient.Hold;
+import ddblock.dynamodbv2.model.LockNotGrantedException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 /** A lock that an AmazonDynamoDBLockClient holds, or has looked at. */
 public class LockItem implements AutoCloseable {
+    private final AmazonDynamoDBLockClient client;
     private final String key;
     private final String sortKey;
-    private final Fields fields;
+    private volatile Fields fields;
+    private Object ns; // null: the daemon's first
     private Hold hold;
     private boolean isDeleted; // its contents go with its release
     private boolean isKept;
 
-    LockItem(String key, String sortKey, Fields fields) {
+    LockItem(AmazonDynamoDBLockClient client, String key, String sortKey,
+            Fields fields) {
+        this.client = client;
         this.key = key;
         this.sortKey = sortKey;
         this.fields = fields;
     }
 
-    LockItem(AcquireLockOptions options, Hold hold) {
-        this(options.key, options.sortKey, hold.fields());
+    LockItem(AmazonDynamoDBLockClient client, AcquireLockOptions options,
+            Hold hold) {
+        this(client, options.key, options.sortKey, hold.fields());
         this.hold = hold;
+        ns = options.arguments.get("ns");
         isDeleted = options.isDeleted;
         isKept = options.arguments.keySet().stream()
                 .anyMatch(LockItem::isContent)
@@ -33,6 +43,16 @@ public class LockItem implements AutoCloseable {
 
     private static boolean isContent(String name) {
         return name.equals("data") || name.startsWith("attr.");
+    }
+
+    /** By what a client knows its own. */
+    List<Object> name() {
+        return Arrays.asList(ns, key, sortKey);
+    }
+
+    /** What is known of it now. */
+    void look(Fields said) {
+        fields = said;
     }
 
     /** Null: it was only looked at. */
@@ -50,7 +70,7 @@ public class LockItem implements AutoCloseable {
         return Optional.ofNullable(sortKey);
     }
 
-    /** The holder; null: this client itself, or none. */
+    /** The holder; null: none, or this client, which has not looked. */
     public String getOwnerName() {
         return fields.get("owner");
     }
@@ -83,8 +103,11 @@ public class LockItem implements AutoCloseable {
         return attributes;
     }
 
-    /** Renew it now. */
+    /** Renew it now, if it is this client's. */
     public void sendHeartBeat() throws InterruptedException {
+        if (hold == null)
+            throw new LockNotGrantedException(new DdblockException(
+                    "LOCK_NOT_OWNED", "it was only looked at", fields));
         hold.renew();
     }
 
@@ -93,8 +116,9 @@ public class LockItem implements AutoCloseable {
                 : Map.of());
     }
 
+    /** Release it, if it is still this client's. */
     @Override
     public void close() {
-        release();
+        client.releaseLock(this);
     }
 }
