@@ -6,6 +6,9 @@
 
 #include "minimise.h"
 #include "suite.h"
+#include "test.h"
+
+TEST_NOT_EMULATED("for its plans are the same on each, and it takes half a minute")
 
 struct asked {
 	unsigned times;
