@@ -79,6 +79,7 @@ OLD = "--store=dynamodb --format=awslabs --table=lockTable"
 # (the file, how a block begins, what becomes of it); in the order of the files.
 TABLE = (
     ("README.md", "ddblock run -w 30 jobs", Runs("./nightly.sh .*")),
+    ("README.md", "sha256sum", By(INSTALL)),
     ("README.md", "sudo apt install", By(INSTALL)),
     ("README.md", "ddblock run jobs/nightly -- echo", By(INSTALL)),
     ("README.md", "sudo apt install ./lib", By(INSTALL)),

@@ -8,7 +8,7 @@
 #include "suite.h"
 #include "test.h"
 
-TEST_NOT_EMULATED("for its plans are the same on each, and it takes half a minute")
+TEST_NOT_EMULATED("and it takes half a minute where nothing is")
 
 struct asked {
 	unsigned times;
