@@ -126,12 +126,23 @@ plan_merge(struct plan_step *steps, struct plan_step *room, size_t n)
 	memcpy(steps, room, n * sizeof(*steps));
 }
 
+/* Most are: what is left of a sorted plan is sorted. */
+static bool
+plan_is_sorted(const struct plan *p)
+{
+	for (size_t i = 1; i < p->n_steps; i++) {
+		if (p->steps[i - 1].at_ms > p->steps[i].at_ms)
+			return false;
+	}
+	return true;
+}
+
 void
 plan_sort(struct plan *p)
 {
 	struct plan_step *room;
 
-	if (p->n_steps < 2)
+	if (plan_is_sorted(p))
 		return;
 	room = plan_realloc(NULL, p->n_steps, sizeof(*room));
 	plan_merge(p->steps, room, p->n_steps);
@@ -150,13 +161,13 @@ plan_copy(struct plan *to, const struct plan *from, const bool *drop)
 		to->trace = plan_realloc(NULL, n, 1);
 		memcpy(to->trace, from->trace, n);
 	}
+	if (from->n_steps == 0)
+		return;
+	to->size = from->n_steps;
+	to->steps = plan_realloc(NULL, to->size, sizeof(*to->steps));
 	for (size_t i = 0; i < from->n_steps; i++) {
-		struct plan_step *s;
-
-		if (drop != NULL && drop[i])
-			continue;
-		s = plan_add(to, from->steps[i].kind, from->steps[i].at_ms);
-		*s = from->steps[i];
+		if (drop == NULL || !drop[i])
+			to->steps[to->n_steps++] = from->steps[i];
 	}
 }
 
