@@ -31,7 +31,7 @@
 #define LINE_PLACES_MAX 32	/* hosts in the line of one lock */
 #define MARKS_MAX 16	/* observers that one record has room for */
 #define BEATS_MAX 64	/* numbers of renewals that one operation may use */
-#define OUTCOME_TEXT_MAX 256
+#define OUTCOME_TEXT_MAX 384	/* a table, keys and an attribute, shortened */
 #define CONTACT_TEXT_MAX 127	/* bytes; a longer one is none */
 #define USER_NONE UINT32_MAX	/* of no user; nor is it a uid */
 
