@@ -148,7 +148,7 @@ WITHOUT = {
              "tests/integration/test_requests.py", "tests/sim/test_dynamo.py"),
     # A processor of its own, and not qemu (TEST_NOT_EMULATED).
     "processor": ("check_answer_room", "check_aws_client", "check_aws_tls",
-                  "check_descendants", "check_minimise"),
+                  "check_descendants"),
     # Of the tests (scripts/install-deps packages).
     "packages": ("tests/man.sh",),
 }

@@ -6,9 +6,6 @@
 
 #include "minimise.h"
 #include "suite.h"
-#include "test.h"
-
-TEST_NOT_EMULATED("and it takes half a minute where nothing is")
 
 struct asked {
 	unsigned times;
