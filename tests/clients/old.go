@@ -139,6 +139,16 @@ func oldHeartbeats() error {
 	return lock.Unlock(background)
 }
 
+// holdUntilTold takes a lock, and waits for the test.
+func holdUntilTold(locker *dlock.Locker) (*dlock.Lock, error) {
+	lock, err := locker.TryLock(background, "wallstreet")
+	if err == nil {
+		fmt.Println("held")
+		input.Scan()
+	}
+	return lock, err
+}
+
 // tryUntilConnected asks again while there is no connection.
 func tryUntilConnected(locker *dlock.Locker, name string) (*dlock.Lock,
 	error) {
@@ -155,12 +165,10 @@ func tryUntilConnected(locker *dlock.Locker, name string) (*dlock.Lock,
 func oldRestart() error {
 	locker := dlock.NewLocker("one")
 	defer locker.Close()
-	lock, err := locker.TryLock(background, "wallstreet")
+	lock, err := holdUntilTold(locker)
 	if err != nil {
 		return err
 	}
-	fmt.Println("held")
-	input.Scan()
 	next, err := tryUntilConnected(locker, "broadway")
 	if err != nil {
 		return err
@@ -218,12 +226,10 @@ func oldCloseWarned() error {
 func oldWaiting() error {
 	locker := dlock.NewLocker("one")
 	defer locker.Close()
-	lock, err := locker.TryLock(background, "wallstreet")
+	lock, err := holdUntilTold(locker)
 	if err != nil {
 		return err
 	}
-	fmt.Println("held")
-	input.Scan()
 	ctx, cancel := context.WithCancel(background)
 	asked := make(chan error)
 	go func() {

@@ -7,7 +7,6 @@ document shows (test_parity.py).
 """
 import os
 import subprocess
-import unittest
 
 import test_clients
 from test_clients import harness
@@ -53,17 +52,10 @@ function play(lines) {
 GRANT = "OK id=0 token=5 remaining=8999999999.9s until_boot_ms=8900000000000"
 
 
-class WithDaemon(unittest.TestCase):
+class WithDaemon(test_clients.WithDaemon):
     def setUp(self):
-        missing = LANGUAGE.missing()
-        if missing:
-            text = f"{', '.join(missing)} is not there"
-            if os.environ.get("DDBLOCK_MUST_RUN") == "1":
-                self.fail(text)
-            self.skipTest(text)
-        self.daemon = harness.Daemon()
-        self.addCleanup(self.daemon.close)
-        self.daemon.start()
+        test_clients.need(self, LANGUAGE.name, LANGUAGE.missing())
+        super().setUp()
 
     def says(self, text, *lines, files=1024):
         """A program ends, having said that."""

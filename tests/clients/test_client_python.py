@@ -12,7 +12,6 @@ import queue
 import subprocess
 import sys
 import threading
-import unittest
 
 import test_clients
 from test_clients import harness
@@ -32,12 +31,7 @@ def code_of(call, *arguments):
 """
 
 
-class WithDaemon(unittest.TestCase):
-    def setUp(self):
-        self.daemon = harness.Daemon()
-        self.addCleanup(self.daemon.close)
-        self.daemon.start()
-
+class WithDaemon(test_clients.WithDaemon):
     def client(self, kind=ddblock.Client):
         client = kind(self.daemon.socket)
         self.addCleanup(client.close)
@@ -50,12 +44,6 @@ class WithDaemon(unittest.TestCase):
         self.addCleanup(setattr, threading, "excepthook", before)
         threading.excepthook = lambda what: caught.put(what.exc_value)
         return caught
-
-    def take_away(self, key):
-        with harness.Client(self.daemon) as client:
-            token = client.call(f"GET {key}")["token"]
-            self.assertTrue(client.call(
-                f"BREAK {key} token={token} reason=meddling").ok)
 
     def run_program(self, text):
         """It ends, and what it has said."""

@@ -471,6 +471,32 @@ def scenarios():
             if line and not line.startswith("#")]
 
 
+def need(case, name, missing):
+    """A case of the language @name cannot run without what is missing."""
+    if not missing:
+        return
+    text = f"{name}: {', '.join(missing)} is not there"
+    if os.environ.get("DDBLOCK_MUST_RUN") == "1":
+        case.fail(text)
+    case.skipTest(text)
+
+
+class WithDaemon(unittest.TestCase):
+    """Each case has a daemon of its own."""
+
+    def setUp(self):
+        self.daemon = harness.Daemon()
+        self.addCleanup(self.daemon.close)
+        self.daemon.start()
+
+    def take_away(self, key):
+        """By an administrator, who breaks the lock."""
+        with harness.Client(self.daemon) as client:
+            token = client.call(f"GET {key}")["token"]
+            self.assertTrue(client.call(
+                f"BREAK {key} token={token} reason=meddling").ok)
+
+
 def play(language, name, lines):
     language.build()
     lease_ms = min([2000] + [
@@ -489,12 +515,8 @@ def add_tests(pool, languages, module):
         tests = {}
         missing = language.missing()
         if missing:
-            def missed(self, name=language.name, missing=missing):
-                text = f"{name}: {', '.join(missing)} is not there"
-                if os.environ.get("DDBLOCK_MUST_RUN") == "1":
-                    self.fail(text)
-                self.skipTest(text)
-            tests["test_toolchain"] = missed
+            tests["test_toolchain"] = lambda self, name=language.name, \
+                missing=missing: need(self, name, missing)
         for name, lines in [] if missing else scenarios():
             needs = {line.split(" ")[1] for _, line in lines
                      if line.startswith("needs ")}

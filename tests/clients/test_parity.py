@@ -36,7 +36,7 @@ def configured(**settings):
     return set_on
 
 
-class Examples(Undisturbed, unittest.TestCase):
+class Examples(Undisturbed, test_clients.WithDaemon):
     """Of one language. Each has a daemon of its own, all have one driver."""
 
     LEASE_MS = 1000
@@ -68,11 +68,7 @@ class Examples(Undisturbed, unittest.TestCase):
             cls.driver = None
 
     def setUp(self):
-        if self.missing:
-            text = f"{', '.join(self.missing)} is not there"
-            if os.environ.get("DDBLOCK_MUST_RUN") == "1":
-                self.fail(text)
-            self.skipTest(text)
+        test_clients.need(self, self.language.name, self.missing)
         test = getattr(self, self._testMethodName)
         self.start_daemon(getattr(test, "settings", self.settings))
         if self.driver is None:
@@ -135,11 +131,13 @@ class Examples(Undisturbed, unittest.TestCase):
         self.daemon.start()
         self.go_on()
 
-    def take_away(self, key):
-        with harness.Client(self.daemon) as client:
-            token = client.call(f"GET {key}")["token"]
-            self.assertTrue(client.call(
-                f"BREAK {key} token={token} reason=meddling").ok)
+    def outlive_restarts(self):
+        """With a lock, and without one."""
+        self.begin("restart", "held")
+        self.restart()
+        self.hear("true true", "free")
+        self.restart()
+        self.hear("true", "error NO_DAEMON")
 
     def check_config(self, **settings):
         """They are what the daemon takes for its own."""
@@ -321,11 +319,7 @@ class Java(Examples):
                   "true true", "null")
 
     def test_restart(self):
-        self.begin("restart", "held")
-        self.restart()
-        self.hear("true true", "free")
-        self.restart()
-        self.hear("true", "error NO_DAEMON")
+        self.outlive_restarts()
 
     def test_refused(self):
         self.play("refused", "BAD_REQUEST", "true", "false")
@@ -438,11 +432,7 @@ class Go(Examples):
         self.play("close", "true")
 
     def test_restart(self):
-        self.begin("restart", "held")
-        self.restart()
-        self.hear("true true", "free")
-        self.restart()
-        self.hear("true", "error NO_DAEMON")
+        self.outlive_restarts()
 
     def test_warnings_end(self):
         self.play("closeWarned", "false true false true", "true true")

@@ -387,12 +387,7 @@ class Case(unittest.TestCase):
     package = None
 
     def setUp(self):
-        missing = self.package.missing()
-        text = f"{', '.join(missing)} is not there"
-        if missing and os.environ.get("DDBLOCK_MUST_RUN") == "1":
-            self.fail(text)
-        if missing:
-            self.skipTest(text)
+        test_clients.need(self, self.package.language, self.package.missing())
 
 
 class Built:

@@ -93,13 +93,8 @@ class Package(unittest.TestCase):
                          read(pack("again"), "rb"))
 
 
-class WithDaemon(unittest.TestCase):
+class WithDaemon(test_clients.WithDaemon):
     maxDiff = None
-
-    def setUp(self):
-        self.daemon = harness.Daemon()
-        self.addCleanup(self.daemon.close)
-        self.daemon.start()
 
     def node(self, *arguments):
         return run(NODE, *arguments, cwd=PROJECT,
