@@ -19,8 +19,10 @@ text_equal(const char *a, const char *b)
 static inline void
 text_copy(char *to, size_t size, const char *text)
 {
-	size_t length = strnlen(text, size - 1);
+	size_t length = strlen(text);
 
+	if (length >= size)
+		length = size - 1;
 	memcpy(to, text, length);
 	to[length] = '\0';
 }
