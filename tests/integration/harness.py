@@ -65,6 +65,13 @@ def need_dynamodb():
             "DDBLOCK_NO_DYNAMODB", "there is no DynamoDB endpoint"))
 
 
+def need_processor(why):
+    """Skip where another processor's programs are emulated
+    (tests/packages/port says so), for @why."""
+    if "DDBLOCK_EMULATED" in os.environ:
+        raise unittest.SkipTest(f"emulated, and {why}")
+
+
 def endpoint():
     """The URL of that DynamoDB; without one the case is skipped."""
     need_dynamodb()

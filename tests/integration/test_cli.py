@@ -85,6 +85,7 @@ class Listings(unittest.TestCase):
                 shown = ddblock(self.daemon, command).stdout
                 self.assertIn("SORT", shown)
                 self.assertIn("b c", shown)
+            harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
             for sort, status in (("d", 0), ("b c", 1), ("-", 1)):
                 done = ddblock(self.daemon, "run", f"--sort={sort}", "-n",
                                "rows", "true")
@@ -606,6 +607,7 @@ class Defaults(unittest.TestCase):
     """A namespace's defaults for requests that name none."""
 
     def test_wait(self):
+        harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
         config = "[namespace default]\nfile = {dir}/db\nwait = 50ms\n"
         with Daemon(config) as daemon, Client(daemon) as client:
             grant = client.acquire(KEY)
@@ -677,6 +679,7 @@ class ForProcess(unittest.TestCase):
             self.assertEqual(self.acquire(os.getpid(), *args).returncode, 64)
 
     def test_ends_with_the_process(self):
+        harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
         with Run(self.daemon, "run", "other", "--",
                  *python(READY, PAUSE)) as run:
             pid = run.ready()
@@ -689,6 +692,7 @@ class ForProcess(unittest.TestCase):
                 self.assertTrue(client.reply(tag).ok)
 
     def test_in_a_script(self):
+        harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
         program = harness.program("ddblock")
         script = (f"eval \"$({program} acquire {KEY} --for-pid $$)\" || exit\n"
                   f"{program} run -n {KEY} true && exit 50\n"
@@ -826,6 +830,7 @@ class ForProcess(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_the_daemon_s_program_does_it(self):
+        harness.need_processor("the kernel begins none of its programs")
         with Daemon() as daemon:
             pass
         done = ddblock(None, "init-table", "--version",
@@ -838,6 +843,7 @@ class Tables(unittest.TestCase):
 
     def test_of_a_daemon_with_options(self):
         """They are nowhere else: without them it is about another store."""
+        harness.need_processor("the kernel begins none of its programs")
         done = ddblock(None, "check-table", "--config=/dev/null",
                        env=environment(None))
         self.assertIn("says anything of it, so this is about the default "

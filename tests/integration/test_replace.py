@@ -23,6 +23,10 @@ from succession import sleeper
 NOBODY = 65534
 
 
+def setUpModule():
+    harness.need_processor("qemu knows no SO_COOKIE")
+
+
 class Replacing(Daemon):
     """Its next process takes the place of the one that runs."""
 

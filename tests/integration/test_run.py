@@ -16,6 +16,10 @@ KEY = "jobs/nightly"
 LEASE = "[namespace default]\nfile = {dir}/default.db\nlease = 3s\n"
 
 
+def setUpModule():
+    harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
+
+
 class Statuses(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -23,13 +23,20 @@ static size_t n_tests;
 static void (*test_setup)(void);
 static void (*test_teardown)(void);
 
+bool
+test_is_emulated(const char *why)
+{
+	if (getenv("DDBLOCK_EMULATED") == NULL)
+		return false;
+	(void)fprintf(stderr, "skipped 'emulated, %s'\n", why);
+	return true;
+}
+
 void
 test_skip_if_emulated(const char *why)
 {
-	if (getenv("DDBLOCK_EMULATED") == NULL)
-		return;
-	(void)fprintf(stderr, "skipped: emulated, %s\n", why);
-	_exit(77);
+	if (test_is_emulated(why))
+		_exit(77);
 }
 
 void

@@ -10,6 +10,8 @@
 #ifndef DDBLOCKD_TESTS_TEST_H
 #define DDBLOCKD_TESTS_TEST_H
 
+#include <stdbool.h>
+
 #include "suite.h"
 
 /* Once; for each row of a table, whose number is _i; or for each _i from @from
@@ -40,6 +42,9 @@
 	}
 
 void test_skip_if_emulated(const char *why);
+
+/* Says that the test is skipped, and why: it returns then. */
+bool test_is_emulated(const char *why);
 void test_register(const TTest *, const char *file, int from, int to);
 void test_set_fixture(void (*setup)(void), void (*teardown)(void));
 

@@ -147,8 +147,9 @@ WITHOUT = {
              "tests/integration/test_readme.py",
              "tests/integration/test_requests.py", "tests/sim/test_dynamo.py"),
     # A processor of its own, and not qemu (TEST_NOT_EMULATED).
-    "processor": ("check_answer_room", "check_aws_client", "check_aws_tls",
-                  "check_descendants"),
+    "processor": ("check_descendants", "check_server_keep", "check_trim",
+                  "tests/integration/test_replace.py",
+                  "tests/integration/test_run.py"),
     # Of the tests (scripts/install-deps packages).
     "packages": ("tests/man.sh",),
 }

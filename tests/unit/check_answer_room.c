@@ -83,7 +83,6 @@ big_free(const void *data, size_t length, void *arg)
 	(void)arg;
 }
 
-TEST_NOT_EMULATED("and it waits for what comes in time elsewhere")
 
 /* An answer of 18 MiB, and perhaps one more that does not come. */
 static bool

@@ -193,7 +193,6 @@ tick_start(void)
 
 /* ---- tests ---- */
 
-TEST_NOT_EMULATED("and it waits for what comes in time elsewhere")
 TEST_FIXTURE(setup, teardown)
 
 TEST(test_request_is_whole)

@@ -223,7 +223,6 @@ expect_resumption(void)
 	ck_assert_uint_eq(f.stub.connections, 3);
 }
 
-TEST_NOT_EMULATED("and it waits for what comes in time elsewhere")
 TEST_FIXTURE(setup, teardown)
 
 TEST(test_sessions_are_resumed)

@@ -52,6 +52,8 @@ block_new(void)
 	return block;
 }
 
+TEST_NOT_EMULATED("and qemu's heap does not grow")
+
 TEST(test_given_back)
 {
 	static char *blocks[BLOCKS];

@@ -49,6 +49,17 @@ teardown(void)
 
 TEST_FIXTURE(setup, teardown)
 
+/* The next user's turn; it does not end because this process was not run. */
+static struct user *
+begin_turn(void)
+{
+	struct user *turn = turn_next(&server);
+
+	if (server.turn_ends_ns > 0)
+		server.turn_ends_ns = UINT64_MAX;
+	return turn;
+}
+
 /* One round. Each connection of the many costs @cost_ns, and nothing else any
  * time. Returns how many of @u were served. */
 static unsigned
@@ -58,13 +69,10 @@ play(const struct user *u, int64_t cost_ns, bool again)
 	unsigned n = 0;
 
 	turn_begin_round(&server);
-	while ((turn = turn_next(&server)) != NULL) {
+	while ((turn = begin_turn()) != NULL) {
 		int64_t credit_ns = turn->credit_ns;
 		struct connection *c;
 
-		/* No turn ends because this process was not run. */
-		if (server.turn_ends_ns > 0)
-			server.turn_ends_ns = UINT64_MAX;
 		while ((c = turn_next_connection(&server, turn)) != NULL) {
 			ck_assert_ptr_eq(c->user, turn);
 			n += turn == u;
@@ -126,13 +134,13 @@ TEST(test_in_the_same_round)
 
 	server_schedule(&server, &greedy[0]);
 	turn_begin_round(&server);
-	u = turn_next(&server);
+	u = begin_turn();
 	ck_assert_ptr_eq(u, &many);
 	ck_assert_ptr_eq(turn_next_connection(&server, u), &greedy[0]);
 	server_schedule(&server, &other);
 	turn_end(&server, u);
 	server_schedule(&server, &greedy[1]);
-	u = turn_next(&server);
+	u = begin_turn();
 	ck_assert_ptr_eq(u, &one);
 	ck_assert_ptr_eq(turn_next_connection(&server, u), &other);
 	turn_end(&server, u);
