@@ -331,7 +331,10 @@ def main():
     os.makedirs(os.path.join(OUT, "ccache"), exist_ok=True)
     os.chmod(os.path.join(OUT, "ccache"), 0o1777)
     if shutil.which("qemu-aarch64-static"):
-        shutil.copy(shutil.which("qemu-aarch64-static"), OUT)
+        # A program that runs cannot be written to.
+        new = os.path.join(OUT, "qemu-aarch64-static.new")
+        shutil.copy(shutil.which("qemu-aarch64-static"), new)
+        os.replace(new, new.removesuffix(".new"))
     if not make_sources():
         print("ports: no release is to be made, see build/ports/release.log")
         return 1

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "ipc/answer/answer.h"
+#include "ipc/connection/connection.h"
 #include "ipc/server.h"
 #include "server_fixture.h"
 #include "test.h"
@@ -148,5 +149,19 @@ TEST(test_reports)
 	expect_nothing(fd);
 	ask(fd, "ACQUIRE w report=line\n", "ERR BAD_REQUEST :report is queue: "
 	    "a place in line\n");
+	(void)close(fd);
+}
+
+/* More reports than a turn has time for: the rest is for the next turns. */
+TEST(test_reports_take_turns)
+{
+	int fd = client();
+
+	t.answer = false;
+	say(fd, "#1 ACQUIRE w report=queue\n#2 ACQUIRE w report=queue\n"
+	    "#3 ACQUIRE w report=queue\n");
+	t.core.waiter_ns = 2 * TURN_NS;
+	tick();
+	ck_assert_uint_eq(drain_lines(fd), 3);
 	(void)close(fd);
 }

@@ -201,7 +201,11 @@ bool
 core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
     struct core_waiter_view *ret)
 {
+	uint64_t end_ns = clock_monotonic_ns() + core->waiter_ns;
+
 	(void)now_ms;
+	while (clock_monotonic_ns() < end_ns)
+		;
 	if (after >= 1)
 		return false;
 	*ret = (struct core_waiter_view){

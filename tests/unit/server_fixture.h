@@ -26,6 +26,7 @@ struct core {
 	uint64_t watcher;		/* the watcher of all locks */
 	uint64_t token;			/* of the holder */
 	uint32_t ahead;			/* before the waiter */
+	uint64_t waiter_ns;		/* what a look at it takes */
 };
 
 /* What reached the core. */

@@ -10,6 +10,8 @@ static void
 round_flush(struct connection *c)
 {
 	if (!c->blocked) {
+		if (c->reports_due)
+			report_say_some(c);
 		answer_write_renewed(c);
 		change_tell_rest(c);
 	}
@@ -77,8 +79,6 @@ round_serve(struct server *s, struct connection *c)
 	if (!c->doomed && (c->has_lines || c->readable) &&
 	    connection_has_room(c))
 		input_run(c);
-	if (!c->doomed && c->reports_due && !c->blocked)
-		report_say_some(c);
 	c->has_work = false;
 	if (!c->doomed)
 		round_flush(c);
