@@ -123,9 +123,9 @@ class Guide(unittest.TestCase):
         with waiting:
             self.assertIn("waiting", waiting.stderr.readline())
             HOST.exec("systemctl", "start", "ddblockd.socket")
-            self.assertEqual(waiting.communicate(
-                timeout=harness.TIMEOUT_S)[0], "prepared\n")
-            self.assertEqual(waiting.returncode, 0)
+            out, errors = waiting.communicate(timeout=harness.TIMEOUT_S)
+            self.assertEqual((out, waiting.returncode), ("prepared\n", 0),
+                             errors)
 
     def upgrade(self, block):
         """No lock is lost, and no configuration."""
