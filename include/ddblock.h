@@ -148,7 +148,9 @@ struct ddblock_connect_options {
 /*
  * The same, with options. (NULL: as DDBLOCK_CONNECT_OPTIONS_INIT has them.) It
  * waits for wait_ms. Only a socket that does not exist or that nobody listens
- * on is waited for: no other failure goes away by waiting.
+ * on is waited for: no other failure goes away by waiting. (One that this user
+ * may not connect to is, for two seconds: systemd makes it before it gives it
+ * to its group.)
  *
  * DDBLOCK_E_CANCELLED
  *     interrupt_fd became readable.

@@ -17,6 +17,8 @@
 #include "lib/watch.h"
 
 #define OPEN_WAIT_MAX_MS ((int64_t)1 << 48)	/* no sum of it overflows */
+/* systemd makes a socket, and gives it to its group a moment later. */
+#define OPEN_DENIED_MAX_MS 2000
 
 static const char *
 open_path(const char *path)
@@ -67,11 +69,20 @@ open_pause(const struct ddblock_connect_options *o, uint64_t ms)
 	return one.revents != 0 ? DDBLOCK_E_CANCELLED : 0;
 }
 
+/* May a daemon be there soon, if connecting failed with this errno? */
+static bool
+open_may_help(int error, uint64_t denied_ms)
+{
+	return error == ENOENT || error == ECONNREFUSED || error == EAGAIN ||
+	    error == ECONNRESET || error == ENOTDIR ||
+	    (error == EACCES && denied_ms <= OPEN_DENIED_MAX_MS);
+}
+
 /* The first connection; for a time, if there is none. */
 static int
 open_wait(struct ddblock *d, const struct ddblock_connect_options *o)
 {
-	uint64_t from_ms = clock_boot_ms(), waited_ms;
+	uint64_t from_ms = clock_boot_ms(), allowed_ms = 0, waited_ms;
 	bool told = false;
 	int r, saved;
 
@@ -81,11 +92,15 @@ open_wait(struct ddblock *d, const struct ddblock_connect_options *o)
 		r = connection_connect(d);
 		saved = errno;
 		waited_ms = clock_boot_ms() - from_ms;
-		if (r == 0 || o->wait_ms <= 0 || !reconnect_may_help(saved))
+		if (saved != EACCES)
+			allowed_ms = waited_ms;
+		if (r == 0 || o->wait_ms <= 0 ||
+		    !open_may_help(saved, waited_ms - allowed_ms))
 			break;
-		if (!told && o->on_wait != NULL)
+		if (!told && saved != EACCES && o->on_wait != NULL) {
 			o->on_wait(o->wait_arg, saved);
-		told = true;
+			told = true;
+		}
 		if (waited_ms < (uint64_t)o->wait_ms)
 			left_ms = (uint64_t)o->wait_ms - waited_ms;
 		pause_ms = reconnect_pause_ms(&d->again);

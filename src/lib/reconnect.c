@@ -101,13 +101,6 @@ reconnect_pause_ms(struct reconnect *a)
 	    pause_ms / 2 + reconnect_dice(a, pause_ms + 1);
 }
 
-bool
-reconnect_may_help(int error)
-{
-	return error == ENOENT || error == ECONNREFUSED || error == EAGAIN ||
-	    error == ECONNRESET || error == ENOTDIR;
-}
-
 /* When the next thing is due, besides the deadlines of holds. */
 static void
 reconnect_set_due(struct ddblock *d)

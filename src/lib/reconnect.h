@@ -32,7 +32,4 @@ void reconnect_stop(struct ddblock *);
  * time, to a second; half more or less. */
 uint64_t reconnect_pause_ms(struct reconnect *);
 
-/* May a daemon be there soon, if connecting failed with this errno? */
-bool reconnect_may_help(int error);
-
 #endif

@@ -133,7 +133,6 @@
 #define reconnect_opened ddblock_private_reconnect_opened
 #define reconnect_stop ddblock_private_reconnect_stop
 #define reconnect_pause_ms ddblock_private_reconnect_pause_ms
-#define reconnect_may_help ddblock_private_reconnect_may_help
 #define reply_end ddblock_private_reply_end
 #define reply_row ddblock_private_reply_row
 #define reply_read_error ddblock_private_reply_read_error

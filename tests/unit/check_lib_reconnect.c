@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "tests/lib/fixture.h"
 
 #define MARGIN_MS 1000
+#define NOBODY 65534
 
 static char name_a[] = "a";
 static char name_b[] = "b";
@@ -424,4 +427,41 @@ TEST(test_connect_waits)
 	ddblock_close(d);
 	(void)close(ends[0]);
 	(void)close(ends[1]);
+}
+
+static void
+on_alarm(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	(void)chmod(fake.path, 0600);
+	errno = saved;
+}
+
+/* As systemd makes a socket: it is there before others may connect. */
+TEST(test_connect_waits_for_its_group)
+{
+	struct itimerval soon = { .it_value = { .tv_usec = 200000 } };
+	struct ddblock_connect_options o = DDBLOCK_CONNECT_OPTIONS_INIT;
+	uid_t user = geteuid();
+	struct ddblock *d = NULL;
+
+	o.path = fake.path;
+	if (user == 0) {
+		ck_assert_int_eq(chown(fake.folder, NOBODY, NOBODY), 0);
+		ck_assert_int_eq(chown(fake.path, NOBODY, NOBODY), 0);
+		ck_assert_int_eq(seteuid(NOBODY), 0);
+	}
+	ck_assert_int_eq(chmod(fake.path, 0), 0);
+	ck_assert_int_eq(ddblock_connect(&o, &d), DDBLOCK_E_NO_DAEMON);
+	ck_assert_int_eq(errno, EACCES);
+	o.wait_ms = DDBLOCK_WAIT_FOREVER;
+	ck_assert_int_eq(ddblock_connect(&o, &d), DDBLOCK_E_NO_DAEMON);
+	ck_assert_int_eq(errno, EACCES);
+	(void)signal(SIGALRM, on_alarm);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	ck_assert_int_eq(ddblock_connect(&o, &d), 0);
+	ddblock_close(d);
+	ck_assert_int_eq(seteuid(user), 0);
 }
