@@ -15,12 +15,13 @@ for renderer in mandoc groff; do
 	exit 77
 done
 
-# Lines so long that nothing is hyphenated. Bold is a character struck twice.
+# Lines so long that nothing need be hyphenated, and for groff 1.23 nothing is.
+# Bold is a character struck twice.
 by_mandoc() {
 	mandoc -T utf8 -O width=1000 "$1" | sed 's/.\x08//g'
 }
 by_groff() {
-	groff -mdoc -T utf8 -r LL=1000n -P -c "$1" 2>/dev/null |
+	groff -mdoc -T utf8 -r LL=1000n -r HY=0 -P -c "$1" 2>/dev/null |
 	    sed 's/.\x08//g'
 }
 

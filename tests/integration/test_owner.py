@@ -244,7 +244,8 @@ class DynamoDB(OneDaemon, unittest.TestCase):
         one, = self.clients(1)
         with Daemon(self.config) as other, Client(other) as far:
             grant = one.try_("k", owner="own")
-            self.assertEqual(owner_of(far, "k"), "own")
+            seen = far.call("GET k")
+            self.assertEqual(seen.get("owner"), "own", vars(seen))
             self.assertTrue(one.call(f"DOWNGRADE id={grant['id']}").ok)
             self.assertEqual(owner_of(far, "k"), "own")
             self.assertTrue(one.call("TRY a b owner=both").ok)
