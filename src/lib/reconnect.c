@@ -16,7 +16,6 @@
  */
 #include "lib/reconnect.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>

@@ -28,7 +28,7 @@ test_is_emulated(const char *why)
 {
 	if (getenv("DDBLOCK_EMULATED") == NULL)
 		return false;
-	(void)fprintf(stderr, "skipped 'emulated, %s'\n", why);
+	(void)fprintf(stderr, "skipped 'emulated, and %s'\n", why);
 	return true;
 }
 

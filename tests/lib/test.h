@@ -43,8 +43,9 @@
 
 void test_skip_if_emulated(const char *why);
 
-/* Says that the test is skipped, and why: it returns then. */
+/* For one test, which returns if so: it is said that it is skipped, and why. */
 bool test_is_emulated(const char *why);
+
 void test_register(const TTest *, const char *file, int from, int to);
 void test_set_fixture(void (*setup)(void), void (*teardown)(void));
 

@@ -146,7 +146,8 @@ WITHOUT = {
              "tests/integration/test_list_dynamodb.py",
              "tests/integration/test_readme.py",
              "tests/integration/test_requests.py", "tests/sim/test_dynamo.py"),
-    # A processor of its own, and not qemu (TEST_NOT_EMULATED).
+    # A processor of its own, and not qemu (TEST_NOT_EMULATED,
+    # harness.need_processor()).
     "processor": ("check_descendants", "check_server_keep", "check_trim",
                   "tests/integration/test_replace.py",
                   "tests/integration/test_run.py"),
@@ -330,11 +331,12 @@ def main():
         return 2
     os.makedirs(os.path.join(OUT, "ccache"), exist_ok=True)
     os.chmod(os.path.join(OUT, "ccache"), 0o1777)
-    if shutil.which("qemu-aarch64-static"):
+    emulator = shutil.which("qemu-aarch64-static")
+    if emulator:
         # A program that runs cannot be written to.
-        new = os.path.join(OUT, "qemu-aarch64-static.new")
-        shutil.copy(shutil.which("qemu-aarch64-static"), new)
-        os.replace(new, new.removesuffix(".new"))
+        copy = os.path.join(OUT, "qemu-aarch64-static")
+        shutil.copy(emulator, copy + ".new")
+        os.replace(copy + ".new", copy)
     if not make_sources():
         print("ports: no release is to be made, see build/ports/release.log")
         return 1

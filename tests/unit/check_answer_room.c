@@ -83,7 +83,6 @@ big_free(const void *data, size_t length, void *arg)
 	(void)arg;
 }
 
-
 /* An answer of 18 MiB, and perhaps one more that does not come. */
 static bool
 big_obey(struct stub *s, struct bufferevent *b,

@@ -61,7 +61,7 @@ descendants_wait(int n)
 		ck_assert_int_eq(read(ready[0], &c, 1), 1);
 }
 
-TEST_NOT_EMULATED("and qemu knows no PR_SET_CHILD_SUBREAPER")
+TEST_NOT_EMULATED("qemu knows no PR_SET_CHILD_SUBREAPER")
 
 static struct descendants listed, scanned;
 

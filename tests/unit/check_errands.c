@@ -440,7 +440,7 @@ TEST(test_run_refused)
 	const char *text = "";
 	struct provider_run *p;
 
-	if (test_is_emulated("and qemu's posix_spawn() tells no error"))
+	if (test_is_emulated("qemu's posix_spawn() tells no error"))
 		return;
 	open_all();
 	ck_assert_int_eq(provider_run_start(base, &e, on_done, NULL, &p, &text),

@@ -397,7 +397,7 @@ expect_answers(int who, int from, int to)
 /* Sessions of which a client was not kept yet. */
 static long n_early;
 
-TEST_NOT_EMULATED("and qemu knows no SO_COOKIE")
+TEST_NOT_EMULATED("qemu knows no SO_COOKIE")
 
 /* False: it was not killed. */
 static bool

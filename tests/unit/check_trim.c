@@ -52,7 +52,7 @@ block_new(void)
 	return block;
 }
 
-TEST_NOT_EMULATED("and qemu's heap does not grow")
+TEST_NOT_EMULATED("qemu's heap does not grow")
 
 TEST(test_given_back)
 {
