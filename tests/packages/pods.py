@@ -63,7 +63,7 @@ else
 fi
 mount --rbind /dev dev
 mkdir -p .before
-mount -o "remount,$root" .
+mount -o "remount,bind,$root" .
 pivot_root . .before
 umount -l .before
 echo >&"$said"
