@@ -11,8 +11,8 @@
  *   order, and so are those that were made meanwhile. A RELEASE goes only to a
  *   hold that was resumed: a new daemon may have given its id to another hold.
  * - A connection without a hold, a watch or a request is not opened again.
- * - A daemon that does not know resume=yes keeps only what lingers. Without any
- *   such hold the end of its connection is final.
+ * - A daemon that says that it does not know resume=yes keeps only what
+ *   lingers. Without any such hold the end of its connection is final.
  */
 #include "lib/reconnect.h"
 
@@ -182,7 +182,7 @@ reconnect_has_reason(const struct ddblock *d)
 static bool
 reconnect_is_possible(const struct ddblock *d, int code)
 {
-	return d->again.wanted && (d->again.known || hold_any_kept(d)) &&
+	return d->again.wanted && (!d->again.older || hold_any_kept(d)) &&
 	    code != DDBLOCK_E_LOCK_NOT_OWNED && code != DDBLOCK_E_DENIED &&
 	    code != DDBLOCK_E_BAD_REQUEST && code != DDBLOCK_E_PROTOCOL &&
 	    code != DDBLOCK_E_NOMEM;

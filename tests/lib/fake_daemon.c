@@ -65,7 +65,7 @@ fake_open(struct fake_daemon *f)
 }
 
 struct ddblock *
-fake_open_resuming(struct fake_daemon *f, bool older)
+fake_connect_resuming(struct fake_daemon *f)
 {
 	struct ddblock_connect_options o = DDBLOCK_CONNECT_OPTIONS_INIT;
 	struct ddblock *d = NULL;
@@ -75,6 +75,14 @@ fake_open_resuming(struct fake_daemon *f, bool older)
 	o.resume = 1;
 	ck_assert_int_eq(ddblock_connect(&o, &d), 0);
 	fake_accept(f);
+	return d;
+}
+
+struct ddblock *
+fake_open_resuming(struct fake_daemon *f, bool older)
+{
+	struct ddblock *d = fake_connect_resuming(f);
+
 	ck_assert_int_eq(ddblock_dispatch(d), 0);
 	fake_expect(f, "#1 HELLO proto=1 name=test renewed=yes");
 	fake_expect(f, "#2 HELLO resume=yes");

@@ -28,7 +28,9 @@ void fake_done(struct fake_daemon *);
 /* A connection to it, greeted. */
 struct ddblock *fake_open(struct fake_daemon *);
 
-/* The same for a client that resumes; the daemon may be an @older one. */
+/* A connection of a client that resumes: nothing is said on it yet, or it is
+ * greeted; the daemon may be an @older one. */
+struct ddblock *fake_connect_resuming(struct fake_daemon *);
 struct ddblock *fake_open_resuming(struct fake_daemon *, bool older);
 
 /* The next connection. */

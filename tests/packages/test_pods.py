@@ -5,6 +5,7 @@ for holders and waiters, and who may do what. doc/containers.md says what is
 seen here.
 """
 import copy
+import json
 import os
 import shutil
 import signal
@@ -90,7 +91,8 @@ class Case(unittest.TestCase):
         return pod
 
     def await_waiting(self, daemon):
-        while not daemon.exec("ddblock", "waiting", "--json").stdout.strip():
+        while not json.loads(
+                daemon.exec("ddblock", "waiting", "--json").stdout):
             self.assertIsNone(daemon.container.process.poll())
 
     def ends(self, pod):

@@ -346,6 +346,29 @@ TEST(test_a_wait_goes_on)
 	ck_assert_str_eq(fixture_heard(), "broken NO_DAEMON;resumed;");
 }
 
+/* A daemon that stops may end a connection that it has not greeted. */
+TEST(test_ended_before_the_greeting)
+{
+	ddblock_close(connection);
+	fake_hang_up(&fake);
+	connection = fake_connect_resuming(&fake);
+	ddblock_on_event(connection, fixture_on_event, NULL);
+	ck_assert_int_eq(ddblock_acquire_start(connection, "x", NULL,
+	    fixture_on_reply, name_a, NULL), 0);
+	fake_expect(&fake, "#1 HELLO proto=1 name=test renewed=yes");
+	fake_expect(&fake, "#2 HELLO resume=yes");
+	fake_expect(&fake, "#3 ACQUIRE x");
+	break_off();
+	expect_greeting(4);
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	fake_expect(&fake, "#3 ACQUIRE x");
+	fake_expect_nothing(&fake);
+	(void)grant(3, 1, 60000, "s3cret");
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_str_eq(fixture_heard(),
+	    "broken NO_DAEMON;resumed;a OK id=1;");
+}
+
 /* An older one keeps only what lingers. */
 TEST(test_older_daemon)
 {
