@@ -27,7 +27,7 @@ import mutate
 HERE = os.path.dirname(os.path.abspath(__file__))
 KILLERS = os.path.join(HERE, "mutants", "killers")
 FOUND = 3  # the simulator's status: there is a violation
-SEEDS = 10000  # of an ordinary run
+SEEDS = 10000  # tried until one shows a defect
 SEEDS_OF_EQUIVALENTS = 200
 PATIENCE_S = 900
 
