@@ -33,7 +33,7 @@ enum reconnect_state {
 
 struct reconnect {
 	bool wanted;		/* by the caller */
-	bool older;		/* the daemon does not know resume=yes */
+	bool known;		/* the daemon knows resume=yes */
 	enum reconnect_state state;
 	char *name;		/* for the greeting; or NULL */
 	uint64_t least_ms;	/* for so long it tries, also without holds, */

@@ -11,8 +11,9 @@
  *   order, and so are those that were made meanwhile. A RELEASE goes only to a
  *   hold that was resumed: a new daemon may have given its id to another hold.
  * - A connection without a hold, a watch or a request is not opened again.
- * - A daemon that says that it does not know resume=yes keeps only what
- *   lingers. Without any such hold the end of its connection is final.
+ * - A daemon that does not know resume=yes keeps only what lingers. Without any
+ *   such hold the end of its connection is final. One that has not answered yet
+ *   may know it.
  */
 #include "lib/reconnect.h"
 
@@ -178,11 +179,25 @@ reconnect_has_reason(const struct ddblock *d)
 	return false;
 }
 
+/* It ended without a word before it answered: as one that stops does. */
+static bool
+reconnect_is_ungreeted(const struct ddblock *d, int code)
+{
+	const struct request *request;
+
+	TAILQ_FOREACH(request, &d->requests, entry) {
+		if (request->asks_resume)
+			return code == DDBLOCK_E_NO_DAEMON;
+	}
+	return false;
+}
+
 /* LOCK_NOT_OWNED: another connection resumed our holds. */
 static bool
 reconnect_is_possible(const struct ddblock *d, int code)
 {
-	return d->again.wanted && (!d->again.older || hold_any_kept(d)) &&
+	return d->again.wanted && (d->again.known || hold_any_kept(d) ||
+	    reconnect_is_ungreeted(d, code)) &&
 	    code != DDBLOCK_E_LOCK_NOT_OWNED && code != DDBLOCK_E_DENIED &&
 	    code != DDBLOCK_E_BAD_REQUEST && code != DDBLOCK_E_PROTOCOL &&
 	    code != DDBLOCK_E_NOMEM;

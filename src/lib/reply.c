@@ -130,7 +130,7 @@ reply_end(struct ddblock *d, struct request *request,
 	if (reply.code == DDBLOCK_E_PROTOCOL && line->kind == CODEC_OK)
 		return DDBLOCK_E_PROTOCOL;
 	if (request->asks_resume)
-		d->again.older = reply.code != 0;
+		d->again.known = reply.code == 0;
 	else if (request->kind == REQUEST_HELLO)
 		r = reply_hello(d, line, reply.code);
 	if (request->kind == REQUEST_RELEASE)

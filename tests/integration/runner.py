@@ -39,6 +39,11 @@ def ddblock(daemon, *args, stdin="", env=None):
         errors="replace", timeout=TIMEOUT_S)
 
 
+def need_run():
+    """Skip where `ddblock run` cannot wait for all that its command began."""
+    harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
+
+
 def assigned(printed):
     """The output of `acquire` for the shell, without its exports."""
     return dict(field.split("=")

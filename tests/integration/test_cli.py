@@ -15,7 +15,7 @@ import unittest
 import harness
 from harness import Client, Daemon
 from runner import (PAUSE, READY, FakeDaemon, Run, assigned, ddblock,
-                    environment, python, runs)
+                    environment, need_run, python, runs)
 
 KEY = "jobs/nightly"
 
@@ -85,7 +85,7 @@ class Listings(unittest.TestCase):
                 shown = ddblock(self.daemon, command).stdout
                 self.assertIn("SORT", shown)
                 self.assertIn("b c", shown)
-            harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
+            need_run()
             for sort, status in (("d", 0), ("b c", 1), ("-", 1)):
                 done = ddblock(self.daemon, "run", f"--sort={sort}", "-n",
                                "rows", "true")
@@ -607,7 +607,7 @@ class Defaults(unittest.TestCase):
     """A namespace's defaults for requests that name none."""
 
     def test_wait(self):
-        harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
+        need_run()
         config = "[namespace default]\nfile = {dir}/db\nwait = 50ms\n"
         with Daemon(config) as daemon, Client(daemon) as client:
             grant = client.acquire(KEY)
@@ -679,7 +679,7 @@ class ForProcess(unittest.TestCase):
             self.assertEqual(self.acquire(os.getpid(), *args).returncode, 64)
 
     def test_ends_with_the_process(self):
-        harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
+        need_run()
         with Run(self.daemon, "run", "other", "--",
                  *python(READY, PAUSE)) as run:
             pid = run.ready()
@@ -692,7 +692,7 @@ class ForProcess(unittest.TestCase):
                 self.assertTrue(client.reply(tag).ok)
 
     def test_in_a_script(self):
-        harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
+        need_run()
         program = harness.program("ddblock")
         script = (f"eval \"$({program} acquire {KEY} --for-pid $$)\" || exit\n"
                   f"{program} run -n {KEY} true && exit 50\n"

@@ -9,7 +9,7 @@ import unittest
 import harness
 from harness import Client, Daemon
 from runner import (PAUSE, READY, STUBBORN, FakeDaemon, Run, ddblock,
-                    environment, python, runs)
+                    environment, need_run, python, runs)
 from screen import read_some, wait_pid
 
 KEY = "jobs/nightly"
@@ -17,7 +17,7 @@ LEASE = "[namespace default]\nfile = {dir}/default.db\nlease = 3s\n"
 
 
 def setUpModule():
-    harness.need_processor("qemu knows no PR_SET_CHILD_SUBREAPER")
+    need_run()
 
 
 class Statuses(unittest.TestCase):

@@ -369,6 +369,22 @@ TEST(test_ended_before_the_greeting)
 	    "broken NO_DAEMON;resumed;a OK id=1;");
 }
 
+/* But one that says why it wants none is not asked again. */
+TEST(test_refused_before_the_greeting)
+{
+	ddblock_close(connection);
+	fake_hang_up(&fake);
+	connection = fake_connect_resuming(&fake);
+	ddblock_on_event(connection, fixture_on_event, NULL);
+	ck_assert_int_eq(ddblock_acquire_start(connection, "x", NULL,
+	    fixture_on_reply, name_a, NULL), 0);
+	fake_send(&fake, "ERR LIMIT :too many connections\n");
+	fake_hang_up(&fake);
+	ck_assert_int_eq(fixture_dispatch(), DDBLOCK_E_LIMIT);
+	ck_assert_str_eq(fixture_heard(), "a LIMIT (too many connections);"
+	    "disconnected LIMIT;");
+}
+
 /* An older one keeps only what lingers. */
 TEST(test_older_daemon)
 {
