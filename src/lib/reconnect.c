@@ -179,25 +179,26 @@ reconnect_has_reason(const struct ddblock *d)
 	return false;
 }
 
-/* It ended without a word before it answered: as one that stops does. */
+/* Has the daemon not said yet whether it knows resume=yes? */
 static bool
-reconnect_is_ungreeted(const struct ddblock *d, int code)
+reconnect_is_ungreeted(const struct ddblock *d)
 {
 	const struct request *request;
 
 	TAILQ_FOREACH(request, &d->requests, entry) {
 		if (request->asks_resume)
-			return code == DDBLOCK_E_NO_DAEMON;
+			return true;
 	}
 	return false;
 }
 
-/* LOCK_NOT_OWNED: another connection resumed our holds. */
+/* A daemon that stops may end a connection without a word before it greets it.
+ * LOCK_NOT_OWNED: another connection resumed our holds. */
 static bool
 reconnect_is_possible(const struct ddblock *d, int code)
 {
 	return d->again.wanted && (d->again.known || hold_any_kept(d) ||
-	    reconnect_is_ungreeted(d, code)) &&
+	    (code == DDBLOCK_E_NO_DAEMON && reconnect_is_ungreeted(d))) &&
 	    code != DDBLOCK_E_LOCK_NOT_OWNED && code != DDBLOCK_E_DENIED &&
 	    code != DDBLOCK_E_BAD_REQUEST && code != DDBLOCK_E_PROTOCOL &&
 	    code != DDBLOCK_E_NOMEM;

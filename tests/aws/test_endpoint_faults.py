@@ -428,11 +428,12 @@ class EndpointFaults(unittest.TestCase):
 
     def around(self, at_ms):
         """The renewals and the troubles of that time, of both."""
-        lines = [line for beats in self.gate.beats.values() for line in beats]
-        lines += [line for line in self.gate.lines if "at" in line]
-        return "\n".join(str(line) for line in sorted(
-            lines, key=lambda line: line.get("came", line.get("at")))
-            if abs(line.get("came", line.get("at")) - at_ms) < AROUND_MS)
+        moments = [(beat["came"], str(beat))
+                   for beats in self.gate.beats.values() for beat in beats]
+        moments += [(line["at"], str(line))
+                    for line in self.gate.lines if "at" in line]
+        return "\n".join(text for moment, text in sorted(moments)
+                         if abs(moment - at_ms) < AROUND_MS)
 
     def judge(self, workers, report):
         self.assertEqual([(w.name, w.failure) for w in workers

@@ -346,8 +346,9 @@ TEST(test_a_wait_goes_on)
 	ck_assert_str_eq(fixture_heard(), "broken NO_DAEMON;resumed;");
 }
 
-/* A daemon that stops may end a connection that it has not greeted. */
-TEST(test_ended_before_the_greeting)
+/* An acquire on a connection that the daemon has not greeted. */
+static void
+ask_ungreeted(void)
 {
 	ddblock_close(connection);
 	fake_hang_up(&fake);
@@ -355,6 +356,12 @@ TEST(test_ended_before_the_greeting)
 	ddblock_on_event(connection, fixture_on_event, NULL);
 	ck_assert_int_eq(ddblock_acquire_start(connection, "x", NULL,
 	    fixture_on_reply, name_a, NULL), 0);
+}
+
+/* A daemon that stops may end a connection that it has not greeted. */
+TEST(test_ended_before_the_greeting)
+{
+	ask_ungreeted();
 	fake_expect(&fake, "#1 HELLO proto=1 name=test renewed=yes");
 	fake_expect(&fake, "#2 HELLO resume=yes");
 	fake_expect(&fake, "#3 ACQUIRE x");
@@ -372,12 +379,7 @@ TEST(test_ended_before_the_greeting)
 /* But one that says why it wants none is not asked again. */
 TEST(test_refused_before_the_greeting)
 {
-	ddblock_close(connection);
-	fake_hang_up(&fake);
-	connection = fake_connect_resuming(&fake);
-	ddblock_on_event(connection, fixture_on_event, NULL);
-	ck_assert_int_eq(ddblock_acquire_start(connection, "x", NULL,
-	    fixture_on_reply, name_a, NULL), 0);
+	ask_ungreeted();
 	fake_send(&fake, "ERR LIMIT :too many connections\n");
 	fake_hang_up(&fake);
 	ck_assert_int_eq(fixture_dispatch(), DDBLOCK_E_LIMIT);
