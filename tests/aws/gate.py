@@ -13,7 +13,8 @@ and writes JSON lines: {"listening": NAME, "port": PORT} for the first; for the
 second {"of": NAME, "mode": MODE, "at": MS}; and for each request that it read
 to the end what became of it. "done" is when the whole answer had been handed
 over; "kept" says that the other side was still there to take it. All moments
-are of CLOCK_BOOTTIME in milliseconds.
+are of CLOCK_BOOTTIME in milliseconds. {"late_ms": MS} says how late this
+process was at the latest: what it read may have come so much earlier.
 
 Modes: latency (low, high: seconds, each way); accept, request, answer: silence
 from there on; refuse, reset (at any byte, of either direction); status (5xx, of
@@ -40,6 +41,7 @@ sys.path.insert(0, os.path.join(HERE, os.pardir, "integration"))
 import certificates  # noqa: E402
 from fault_proxy import Lost, Request, Upstream, head_of  # noqa: E402
 
+TICK_S = 0.02
 KEPT_S = 0.3  # nobody who is still there after that was about to go
 HANDSHAKE_BYTES = 1024  # of ours, or nearly
 HANDSHAKE_STEP = 37  # to be at each of them in the end, and all over at first
@@ -345,9 +347,21 @@ class Gate:
         log["kept"] = True
 
 
+async def watch_itself():
+    worst_ms = 0
+    while True:
+        due_ms = now_ms() + 1000 * TICK_S
+        await asyncio.sleep(TICK_S)
+        late_ms = now_ms() - due_ms
+        if late_ms > worst_ms:
+            worst_ms = late_ms
+            say(late_ms=worst_ms)
+
+
 async def commands(directory, upstream):
     contexts = certificates.contexts(directory)
     gates = {}
+    _watch = asyncio.create_task(watch_itself())
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

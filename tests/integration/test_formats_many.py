@@ -124,7 +124,7 @@ class Many(Undisturbed, unittest.TestCase):
             for tag in tags:
                 self.assertEqual(client.reply(tag).code, "OK")
         slow = client.call("ACQUIRE slow wait=60s")
-        self.assertTrue(far.wait(keys, BEATS), "renewals stopped")
+        self.assertTrue(far.wait(keys, BEATS), self.seen(client, far, keys))
         lost = client.event("LOCK_LOST")
         self.assertEqual((lost["id"], lost["reason"]),
                          (slow["id"], "expired"))
@@ -133,6 +133,17 @@ class Many(Undisturbed, unittest.TestCase):
             collections.Counter(row["state"] for row in held.rows)["held"],
             LOCKS)
         self.assertFalse([e for e in client.events if e.word == "LOCK_LOST"])
+
+    def seen(self, client, far, keys):
+        """What there is to tell of renewals that stopped."""
+        held = collections.Counter(
+            row["state"] for row in client.call("HELD").rows)
+        events = [event.raw for event in client.events]
+        with far.counted:
+            times = collections.Counter(far.renewed[key] for key in keys)
+        return (f"keys by renewals: {sorted(times.items())}; {dict(held)}\n"
+                f"{client.call('STATUS').rows[0].raw}\n"
+                f"{len(events)} events: {events[:5]}")
 
 
 if __name__ == "__main__":

@@ -82,29 +82,34 @@ session_init(struct core *core, struct namespace *ns)
 	return 0;
 }
 
-/* @tried: it was, to its deadline, so that what was in the way may be over. */
+/*
+ * When to try again what ended in @code. Silence does not say when it is over,
+ * and a try that met it has taken its time: soon. A refusal lasts until someone
+ * does something about it: later each time, but as often as any host renews.
+ */
 static uint64_t
-session_open_delay_ms(struct core *core, const struct namespace *ns,
-    bool tried)
+session_open_delay_ms(struct core *core, const struct namespace *ns, int code)
 {
 	uint32_t doublings = ns->open_failures < 3 ? ns->open_failures : 3;
 	uint64_t delay_ms = (uint64_t)RETRY_MS << doublings;
-	uint64_t soon_ms = ns->settings.heartbeat_ms / 4;
+	uint64_t most_ms = ns->settings.heartbeat_ms;
 
-	if (soon_ms < SESSION_SOON_MS)
-		soon_ms = SESSION_SOON_MS;
-	if (tried && soon_ms < delay_ms)
-		delay_ms = soon_ms;
+	if (!namespace_code_is_definite(code))
+		most_ms /= 4;
+	if (most_ms < SESSION_SOON_MS)
+		most_ms = SESSION_SOON_MS;
+	if (most_ms < delay_ms)
+		delay_ms = most_ms;
 	return random_jitter(&core->random, delay_ms);
 }
 
 static void
-session_open_later(struct core *core, struct namespace *ns, bool tried)
+session_open_later(struct core *core, struct namespace *ns, int code)
 {
 	if (core->stopping)
 		return;
 	ns->open_at_ms =
-	    core->now_ms + session_open_delay_ms(core, ns, tried);
+	    core->now_ms + session_open_delay_ms(core, ns, code);
 	ns->open_failures++;
 	heap_set(&core->heap, &ns->timer, ns->open_at_ms);
 }
@@ -141,7 +146,7 @@ session_start(struct core *core, struct namespace *ns)
 		return;
 	s = session_new(core, ns);
 	if (s == NULL) {
-		session_open_later(core, ns, false);
+		session_open_later(core, ns, DDBLOCK_E_NOMEM);
 		return;
 	}
 	lease_enter(s, LEASE_OPENING, 0);
@@ -285,15 +290,13 @@ static void
 session_opened(struct core *core, struct lease *s, const struct outcome *o)
 {
 	struct namespace *ns = s->ns;
-	bool tried =
-	    core->now_ms >= session_of(s)->submit.operation.deadline_ms;
 
 	if (o->kind == OUTCOME_DONE && o->session.exists && !o->session.dead) {
 		session_became_valid(core, s, o);
 		return;
 	}
 	session_free(core, s);
-	session_open_later(core, ns, tried);
+	session_open_later(core, ns, o->code);
 	/* A definite answer: no waiter should wait for a session that will not
 	 * come. */
 	if (o->kind == OUTCOME_REFUSED && namespace_code_is_definite(o->code))
