@@ -118,8 +118,8 @@ GATE = (
     ("bookworm", "amd64", "gcc",
      "all that `make check` has, simulation, older clients, AWS", "gate"),
     ("bookworm", "amd64", "clang",
-     "the same with ASan and UBSan, but for texts and other languages; fuzzing",
-     "gate"),
+     "the same with ASan and UBSan, but for texts, other languages and the "
+     "longest histories; fuzzing", "gate"),
     ("bookworm", "amd64", "gcc", "what has threads, with TSan", "gate"),
 )
 VERSIONS = {"bookworm": "12", "trixie": "13"}
