@@ -139,7 +139,7 @@ class Gate:
             line = json.loads(text)
             with self.said:
                 of = line.get("of")
-                self.late_ms = max(self.late_ms, line.get("late_ms", 0))
+                self.late_ms = line.get("late_ms", self.late_ms)
                 if line.get("request") in ("beat", "open"):
                     self.beats.setdefault(of, []).append(line)
                 for cut in ("request_cut", "answer_cut", "handshake_cut"):

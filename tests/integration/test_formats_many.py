@@ -126,24 +126,26 @@ class Many(Undisturbed, unittest.TestCase):
             for tag in tags:
                 self.assertEqual(client.reply(tag).code, "OK")
         slow = client.call("ACQUIRE slow wait=60s")
-        self.assertTrue(far.wait(keys, BEATS), self.seen(client, far, keys))
+        if not far.wait(keys, BEATS):
+            self.fail(self.seen(client, far, keys))
         lost = client.event("LOCK_LOST")
         self.assertEqual((lost["id"], lost["reason"]),
                          (slow["id"], "expired"))
-        held = client.call("HELD")
-        self.assertEqual(
-            collections.Counter(row["state"] for row in held.rows)["held"],
-            LOCKS)
+        self.assertEqual(self.states(client)["held"], LOCKS)
         self.assertFalse([e for e in client.events if e.word == "LOCK_LOST"])
+
+    def states(self, client):
+        """How many of its locks are in which."""
+        return collections.Counter(
+            row["state"] for row in client.call("HELD").rows)
 
     def seen(self, client, far, keys):
         """What there is to tell of renewals that stopped."""
-        held = collections.Counter(
-            row["state"] for row in client.call("HELD").rows)
         events = [event.raw for event in client.events]
         with far.counted:
             times = collections.Counter(far.renewed[key] for key in keys)
-        return (f"keys by renewals: {sorted(times.items())}; {dict(held)}\n"
+        return (f"keys by renewals: {sorted(times.items())}; "
+                f"{dict(self.states(client))}\n"
                 f"{client.call('STATUS').rows[0].raw}\n"
                 f"{len(events)} events: {events[:5]}")
 

@@ -8,8 +8,7 @@ Each mutant of the tables runs by itself, up to the first violation: first the
 history that mutants/killers has beside its name, and if that does not find it,
 the scenarios and then more seeds than an ordinary run has. A line each says
 which invariant it broke and where, or that it survived; the last line counts
-them.
-A killer that no longer finds its mutant is stale: no failure if another
+them. A killer that no longer finds its mutant is stale: no failure if another
 history does, and `--update` writes that one down. `--search` goes through all
 histories though there is a killer. `equivalent` ones, with `--equivalents` or
 named, must not be found, in the scenarios and a few seeds.

@@ -20,18 +20,15 @@
 static struct core *
 crowding_core(void)
 {
-	const struct core_config config = { .namespaces = &core_fixture,
-		.n_namespaces = 1, .host = "A", .limits = {
-		    .clients_max = 10, .requests_per_client_max = MANY,
-		    .holds_per_client_max = MANY, .watches_per_client_max = 10,
-		    .watches_max = 10, .locks_max = MANY, .requests_max = MANY,
-		    .observations_max = MANY, .in_doubt_max = 10,
-		    .per_step_max = MANY } };
-	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
-	struct core *core;
+	const struct core_limits limits = {
+		.clients_max = 10, .requests_per_client_max = MANY,
+		.holds_per_client_max = MANY, .watches_per_client_max = 10,
+		.watches_max = 10, .locks_max = MANY, .requests_max = MANY,
+		.observations_max = MANY, .in_doubt_max = 10,
+		.per_step_max = MANY,
+	};
 
-	ck_assert_int_eq(core_new(&config, seed, 1000, &core), 0);
-	return core;
+	return core_fixture_new(&core_fixture, &limits, 1000);
 }
 
 static void

@@ -77,21 +77,20 @@ static void
 begin_with(uint32_t request_rate)
 {
 	struct core_namespace ns = core_fixture;
-	const struct core_config config = { .namespaces = &ns,
-		.n_namespaces = 1, .host = "A", .limits = {
-		    .clients_max = 10, .requests_per_client_max = 1000,
-		    .holds_per_client_max = 1000,
-		    .watches_per_client_max = 1000, .watches_max = 1000,
-		    .locks_max = 1000, .memory_max = 16 << 20,
-		    .requests_max = 1000, .observations_max = 10,
-		    .in_doubt_max = 1000, .per_step_max = 1000 } };
-	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
+	const struct core_limits limits = {
+		.clients_max = 10, .requests_per_client_max = 1000,
+		.holds_per_client_max = 1000,
+		.watches_per_client_max = 1000, .watches_max = 1000,
+		.locks_max = 1000, .memory_max = 16 << 20,
+		.requests_max = 1000, .observations_max = 10,
+		.in_doubt_max = 1000, .per_step_max = 1000,
+	};
 
 	ns.request_rate = request_rate;
 	now_ms = NOW_MS;
 	n_submitted = 0;
 	last_request = 0;
-	ck_assert_int_eq(core_new(&config, seed, now_ms, &core), 0);
+	core = core_fixture_new(&ns, &limits, now_ms);
 	step((struct core_event){ .type = CORE_TIMER });
 	store();
 }

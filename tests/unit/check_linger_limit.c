@@ -69,19 +69,16 @@ limit_leave(struct core *core, uint64_t client)
 static struct core *
 limit_core(void)
 {
-	const struct core_config config = { .namespaces = &core_fixture,
-		.n_namespaces = 1, .host = "A", .limits = {
-		    .clients_max = 2 * RESUMING_MAX,
-		    .requests_per_client_max = 10,
-		    .holds_per_client_max = 10, .watches_per_client_max = 10,
-		    .watches_max = 10, .locks_max = 10, .requests_max = 5000,
-		    .observations_max = 10, .in_doubt_max = 10,
-		    .per_step_max = 10 } };
-	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4 };
-	struct core *core;
+	const struct core_limits limits = {
+		.clients_max = 2 * RESUMING_MAX,
+		.requests_per_client_max = 10,
+		.holds_per_client_max = 10, .watches_per_client_max = 10,
+		.watches_max = 10, .locks_max = 10, .requests_max = 5000,
+		.observations_max = 10, .in_doubt_max = 10,
+		.per_step_max = 10,
+	};
 
-	ck_assert_int_eq(core_new(&config, seed, 1000, &core), 0);
-	return core;
+	return core_fixture_new(&core_fixture, &limits, 1000);
 }
 
 TEST(test_connections_that_come_back)

@@ -18,18 +18,15 @@ static struct core_update update;
 static struct core *
 opening_core(void)
 {
-	const struct core_config config = { .namespaces = &core_fixture,
-		.n_namespaces = 1, .host = "A", .limits = {
-		    .clients_max = 1, .requests_per_client_max = 1,
-		    .holds_per_client_max = 1, .watches_per_client_max = 1,
-		    .watches_max = 1, .locks_max = 1, .requests_max = 1,
-		    .observations_max = 1, .in_doubt_max = 1,
-		    .per_step_max = 10 } };
-	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
-	struct core *core;
+	const struct core_limits limits = {
+		.clients_max = 1, .requests_per_client_max = 1,
+		.holds_per_client_max = 1, .watches_per_client_max = 1,
+		.watches_max = 1, .locks_max = 1, .requests_max = 1,
+		.observations_max = 1, .in_doubt_max = 1,
+		.per_step_max = 10,
+	};
 
-	ck_assert_int_eq(core_new(&config, seed, ASKED_MS, &core), 0);
-	return core;
+	return core_fixture_new(&core_fixture, &limits, ASKED_MS);
 }
 
 /* The next that is submitted, and when. */

@@ -23,18 +23,15 @@ static struct core_update update;
 static struct core *
 steps_core(void)
 {
-	const struct core_config config = { .namespaces = &core_fixture,
-		.n_namespaces = 1, .host = "A", .limits = {
-		    .clients_max = 10, .requests_per_client_max = MANY + 1,
-		    .holds_per_client_max = MANY, .watches_per_client_max = 10,
-		    .watches_max = 10, .locks_max = MANY + 1,
-		    .requests_max = 2 * MANY, .observations_max = 10,
-		    .in_doubt_max = MANY, .per_step_max = PER_STEP } };
-	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
-	struct core *core;
+	const struct core_limits limits = {
+		.clients_max = 10, .requests_per_client_max = MANY + 1,
+		.holds_per_client_max = MANY, .watches_per_client_max = 10,
+		.watches_max = 10, .locks_max = MANY + 1,
+		.requests_max = 2 * MANY, .observations_max = 10,
+		.in_doubt_max = MANY, .per_step_max = PER_STEP,
+	};
 
-	ck_assert_int_eq(core_new(&config, seed, ASKED_MS, &core), 0);
-	return core;
+	return core_fixture_new(&core_fixture, &limits, ASKED_MS);
 }
 
 static int
